@@ -8,6 +8,7 @@ import jnvdocker.command.gpu.view.Samples;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
+import jnvdocker.lease.Verdict;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.use.GpuUse;
 import jnvdocker.words.Refusal;
@@ -33,25 +34,22 @@ class TroublesTest {
     }
 
     private static GpuStatus with(GpuStatus gpu, String fault) {
+        Refusal sick = new Refusal(fault, "reset it");
         return new GpuStatus(
-                gpu.gpu().with(new Refusal(fault, "reset it")),
+                Samples.verdict(gpu.gpu().with(sick), new Verdict.Sick(sick)),
                 gpu.state(),
                 gpu.lease(),
                 gpu.idleSince(),
-                fault,
-                gpu.unmanaged(),
-                gpu.cordon());
+                fault);
     }
 
     private static GpuStatus usedBy(GpuStatus gpu, GpuUse... uses) {
         return new GpuStatus(
-                gpu.gpu(),
+                Samples.verdict(gpu.gpu(), Samples.inUse(uses)),
                 gpu.state(),
                 gpu.lease(),
                 gpu.idleSince(),
-                "",
-                List.of(uses),
-                gpu.cordon());
+                "");
     }
 
     private static GpuUse process(int pid, int uid) {

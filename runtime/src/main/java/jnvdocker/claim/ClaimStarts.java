@@ -13,10 +13,12 @@ import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
-import jnvdocker.lease.Kept;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Outcome;
 import jnvdocker.lease.Quota;
+import jnvdocker.lease.Requested;
 import jnvdocker.lease.UnmanagedUses;
+import jnvdocker.lease.Verdict;
 import jnvdocker.lease.text.HoldersText;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.LeaseRegistry;
@@ -281,7 +283,7 @@ public final class ClaimStarts {
                                 && claim.gpus().stream()
                                         .map(ClaimedGpu::uuid)
                                         .anyMatch(unmanaged::bars);
-                return barred ? blocked(unmanaged, Map.of()) : goOn(own.get(), leases);
+                return barred ? used(leases, unmanaged) : goOn(own.get(), leases);
             }
             List<Lease> others = holdings.on(claim);
             if (!others.isEmpty()) {
@@ -294,51 +296,56 @@ public final class ClaimStarts {
 
         /** By the rules, since it follows on no other lease. */
         private Grants.Outcome<Mounted> first(LeaseWriter leases, UnmanagedUses unmanaged) {
-            GpuChoice.Outcome choice;
+            Outcome choice;
             try {
-                choice =
-                        terms.orElseThrow()
-                                .knowing(claim)
-                                .choice(
-                                        leases.holdings()
-                                                .without(lease -> lease.claim().isBeside(claim)),
-                                        unmanaged,
-                                        List.of())
-                                .of(claim, leases.time(claim));
+                choice = choice(leases, unmanaged).of(requested(leases));
             } catch (RefusedException e) {
                 return new Grants.Refused<>(() -> e);
             }
             return switch (choice) {
-                case GpuChoice.Chosen _ ->
+                case Outcome.Chosen _ ->
                         begin(
                                 leases,
                                 terms.orElseThrow()
                                         .allowances()
                                         .of(claim.owner())
                                         .time(leases.time(claim)));
-                case GpuChoice.Taken taken -> blocked(unmanaged, taken.kept());
-                case GpuChoice.OverQuota over ->
+                case Outcome.Taken taken -> blocked(taken.busy());
+                case Outcome.OverQuota over ->
                         new Grants.Blocked<>(
                                 over.leases(), () -> RemakeAdvice.refusal(claim, over.excess()));
-                case GpuChoice.NeverAllowed(_, Quota.ForGood excess) ->
+                case Outcome.NeverAllowed(_, Quota.ForGood excess) ->
                         new Grants.Refused<>(() -> RemakeAdvice.refusal(claim, excess));
-                case GpuChoice.Impossible why ->
-                        new Grants.Refused<>(() -> RemakeAdvice.refusal(why));
+                case Outcome.Impossible why ->
+                        new Grants.Refused<>(() -> RemakeAdvice.refusal(claim, why));
             };
         }
 
+        private GpuChoice choice(LeaseWriter leases, UnmanagedUses unmanaged) {
+            return terms.orElseThrow()
+                    .knowing(claim)
+                    .choice(
+                            leases.holdings().without(lease -> lease.claim().isBeside(claim)),
+                            unmanaged,
+                            List.of());
+        }
+
+        private Requested requested(LeaseWriter leases) {
+            return Requested.of(claim, leases.time(claim));
+        }
+
+        /** A process uses its GPUs since they were reserved. */
+        private Grants.Outcome<Mounted> used(LeaseWriter leases, UnmanagedUses unmanaged) {
+            return blocked(
+                    choice(leases, unmanaged).scope(requested(leases)).wanted().stream()
+                            .map(Verdict::ofUses)
+                            .filter(Verdict::isBusy)
+                            .toList());
+        }
+
         /** By what holds no lease, and by what is kept for others. */
-        private Grants.Outcome<Mounted> blocked(UnmanagedUses unmanaged, Map<String, Kept> kept) {
-            List<ClaimedGpu> used =
-                    claim.gpus().stream()
-                            .filter(gpu ->
-                                    unmanaged.bars(gpu.uuid())
-                                            || kept.containsKey(gpu.uuid())
-                                            || gpu.share().isPresent()
-                                                    && unmanaged.first(gpu.uuid()).isPresent())
-                            .toList();
-            return new Grants.Blocked<>(
-                    List.of(), () -> RemakeAdvice.refusal(used, unmanaged, kept));
+        private Grants.Outcome<Mounted> blocked(List<Verdict> busy) {
+            return new Grants.Blocked<>(List.of(), () -> RemakeAdvice.refusal(claim, busy));
         }
 
         private Grants.Outcome<Mounted> begin(LeaseWriter leases, Optional<Duration> time) {
@@ -390,7 +397,7 @@ public final class ClaimStarts {
                         + keeper.remark(by),
                 "start this container again when "
                         + (claim.gpus().size() == 1 ? "it is free" : "they are free")
-                        + RemakeAdvice.OTHER_GPUS
+                        + RemakeAdvice.of(claim)
                         + (users.of(claim).size() > 1
                                 ? "; a container that needs only its volumes gets them by -v"
                                         + " VOLUME:DIRECTORY instead of --volumes-from"

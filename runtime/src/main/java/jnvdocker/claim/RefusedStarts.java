@@ -11,7 +11,9 @@ import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.Holdings;
+import jnvdocker.lease.Outcome;
 import jnvdocker.lease.RefusedStart;
+import jnvdocker.lease.Requested;
 import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.supply.Supply;
@@ -277,7 +279,7 @@ public final class RefusedStarts {
         UnmanagedUses unmanaged = unmanagedScan.unmanaged(seen, holdings, terms.rules());
         try {
             GpuChoice choice = terms.knowing(claim).choice(holdings, unmanaged, queue.all());
-            return choice.of(claim, Optional.empty()) instanceof GpuChoice.Chosen;
+            return choice.of(Requested.of(claim, Optional.empty())) instanceof Outcome.Chosen;
         } catch (RefusedException e) {
             return false;
         }

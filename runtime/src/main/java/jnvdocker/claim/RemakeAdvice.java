@@ -2,12 +2,9 @@ package jnvdocker.claim;
 
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
-import jnvdocker.lease.ClaimedGpu;
-import jnvdocker.lease.Cordon;
-import jnvdocker.lease.GpuChoice;
-import jnvdocker.lease.Kept;
+import jnvdocker.lease.Outcome;
 import jnvdocker.lease.Quota;
-import jnvdocker.lease.UnmanagedUses;
+import jnvdocker.lease.Verdict;
 import jnvdocker.lease.text.ChoiceText;
 import jnvdocker.lease.text.GpuText;
 import jnvdocker.lease.text.HoldersText;
@@ -17,20 +14,30 @@ import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
 
 import java.util.List;
-import java.util.Map;
+import java.util.function.Predicate;
+import java.util.regex.Pattern;
 
 /**
- * Explains to the user of a stopped container, which was given the nodes of its own GPUs, why it
- * cannot be started, and how to get other GPUs.
+ * Explains to the user of a stopped container, which was given the nodes of its own GPUs, how to
+ * make it again with others.
  */
-final class RemakeAdvice {
-    /** What gives the user of a container other GPUs. */
-    static final String RUN_AGAIN = "remove the container and run it again";
-
-    /** The end of a refusal's advice. */
-    static final String OTHER_GPUS = ", or " + RUN_AGAIN + " to get other GPUs";
+public final class RemakeAdvice {
+    /** The names that docker allows; no character of them is special in a shell. */
+    private static final Predicate<String> NAME =
+            Pattern.compile("[a-zA-Z0-9][a-zA-Z0-9_.-]*").asMatchPredicate();
 
     private RemakeAdvice() {}
+
+    /** The end of a refusal's advice. */
+    public static String of(Claim claim) {
+        return ", or make it again on other GPUs: " + command(claim);
+    }
+
+    /** The command that makes a claim's container again. */
+    public static String command(Claim claim) {
+        return "jnvdocker gpu remake "
+                + claim.container().map(Claim.ContainerRef::name).filter(NAME).orElse("CONTAINER");
+    }
 
     /** Why the limits of the configuration allow a container no new lease, and what to do. */
     static RefusedException refusal(Claim claim, Quota.Excess excess) {
@@ -50,58 +57,67 @@ final class RemakeAdvice {
             case Quota.Never never when never.limit().limit() > 0 ->
                     new RefusedException(
                             has + QuotaText.why(never),
-                            RUN_AGAIN + " with --gpus " + never.limit().limit());
+                            "make it again with fewer: %s --gpus %s"
+                                    .formatted(command(claim), never.limit().limit()));
             case Quota.Elsewhere elsewhere ->
                     new RefusedException(
                             "this container has "
                                     + LeaseText.names(claim.gpus())
                                     + ", and "
                                     + QuotaText.why(elsewhere),
-                            RUN_AGAIN + " to get one of these");
+                            "make it again on one of these: " + command(claim));
             case Quota.ForGood ever ->
                     new RefusedException(has + QuotaText.why(ever), QuotaText.remedy(ever));
         };
     }
 
     /** Why no GPUs can be given for a start, whichever leases end, and what to do. */
-    static RefusedException refusal(GpuChoice.Impossible why) {
+    static RefusedException refusal(Claim claim, Outcome.Impossible why) {
         Refusal refusal =
                 switch (why) {
-                    case GpuChoice.Sick(Gpu gpu) -> GpuText.sick(gpu);
-                    case GpuChoice.Cordoned(Gpu gpu, Cordon cordon, _) -> cordoned(gpu, cordon);
+                    case Outcome.Barred(Verdict gpu, _) when gpu.cordon().isPresent() ->
+                            cordoned(gpu);
                     // Its shares are requested as a number, and of its own GPUs alone.
-                    case GpuChoice.TooFew few when !few.cordoned().isEmpty() -> {
-                        Gpu gpu = few.cordoned().keySet().iterator().next();
-                        yield cordoned(gpu, few.cordoned().get(gpu));
-                    }
-                    case GpuChoice.TooFew few when !few.sick().isEmpty() ->
-                            GpuText.sick(few.sick().getFirst());
+                    case Outcome.TooFew few -> tooFew(few);
                     default -> ChoiceText.refusal(why);
                 };
-        return new RefusedException(refusal.what(), refusal.remedy().orElseThrow() + OTHER_GPUS);
+        return new RefusedException(refusal.what(), refusal.remedy().orElseThrow() + of(claim));
     }
 
-    private static Refusal cordoned(Gpu gpu, Cordon cordon) {
-        return new Refusal(
-                LeaseText.name(gpu.number(), gpu.uuid()) + " is " + LeaseText.cordoned(cordon),
-                "start this container again when the cordon is lifted");
+    private static Refusal tooFew(Outcome.TooFew few) {
+        List<Verdict> out = few.suited().stream().filter(it -> !it.isInService()).toList();
+        return out.stream()
+                .filter(it -> it.gpu().isSound())
+                .findFirst()
+                .map(RemakeAdvice::cordoned)
+                .or(() -> out.stream().findFirst().map(it -> GpuText.sick(it.gpu())))
+                .orElseGet(() -> ChoiceText.refusal(few));
+    }
+
+    private static Refusal cordoned(Verdict verdict) {
+        Gpu gpu = verdict.gpu();
+        return gpu.isSound()
+                ? new Refusal(
+                        LeaseText.name(gpu.number(), gpu.uuid())
+                                + " is "
+                                + LeaseText.cordoned(verdict.cordon().orElseThrow()),
+                        "start this container again when the cordon is lifted")
+                : GpuText.sick(gpu);
     }
 
     /**
      * Why a container cannot be started while GPUs are used without a lease, or kept for others.
      *
-     * @param used its GPUs of which that is so
-     * @param kept the reasons, by UUID
+     * @param busy its GPUs of which that is so
      */
-    static RefusedException refusal(
-            List<ClaimedGpu> used, UnmanagedUses unmanaged, Map<String, Kept> kept) {
-        boolean one = used.size() == 1;
+    static RefusedException refusal(Claim claim, List<Verdict> busy) {
+        boolean one = busy.size() == 1;
         String ends = one ? "it has ended" : "they have ended";
         String comesFree = one ? "it is free" : "they are free";
         return new RefusedException(
-                HoldersText.taken(used, List.of(), unmanaged, kept),
+                HoldersText.withoutLease(busy),
                 "start this container again when "
-                        + (kept.isEmpty() ? ends : comesFree)
-                        + OTHER_GPUS);
+                        + (busy.stream().allMatch(it -> it.kept().isEmpty()) ? ends : comesFree)
+                        + of(claim));
     }
 }

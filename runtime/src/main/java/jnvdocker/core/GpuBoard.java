@@ -4,13 +4,11 @@ import jnvdocker.holder.Evidence;
 import jnvdocker.holder.Life;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.ClaimedGpu;
-import jnvdocker.lease.Cordon;
 import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Holdings;
-import jnvdocker.lease.Kept;
 import jnvdocker.lease.Lease;
-import jnvdocker.lease.UnmanagedUses;
+import jnvdocker.lease.Verdict;
 import jnvdocker.lease.text.KeptText;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.lease.text.NodeText;
@@ -20,7 +18,6 @@ import jnvdocker.use.Observer;
 import jnvdocker.words.Quote;
 import jnvdocker.words.Refusal;
 
-import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashSet;
 import java.util.List;
@@ -36,7 +33,6 @@ final class GpuBoard {
 
     private final Holdings holdings;
     private final Evidence evidence;
-    private final UnmanagedUses unmanaged;
     private final GpuChoice choice;
     private final boolean knowsContainers;
     private final String observed;
@@ -49,13 +45,11 @@ final class GpuBoard {
     GpuBoard(
             Holdings holdings,
             Evidence evidence,
-            UnmanagedUses unmanaged,
             GpuChoice choice,
             boolean knowsContainers,
             List<Observer> observers) {
         this.holdings = holdings;
         this.evidence = evidence;
-        this.unmanaged = unmanaged;
         this.choice = choice;
         this.knowsContainers = knowsContainers;
         this.observed =
@@ -66,14 +60,17 @@ final class GpuBoard {
                                 + more(observers.size() - 1);
     }
 
-    List<GpuStatus> status(List<Gpu> gpus) {
+    List<GpuStatus> status() {
         List<GpuStatus> all = new ArrayList<>();
         Set<String> shown = new HashSet<>();
-        for (Gpu gpu : gpus) {
+        for (Verdict verdict : choice.verdicts()) {
+            Gpu gpu = verdict.gpu();
             shown.add(gpu.uuid());
             gpu.part().ifPresent(part -> shown.add(part.parent()));
             GpuStatus status =
-                    holdings.of(gpu).map(lease -> held(gpu, lease)).orElseGet(() -> free(gpu));
+                    verdict.holder()
+                            .map(lease -> held(verdict, lease))
+                            .orElseGet(() -> free(verdict));
             all.add(observed.isEmpty() ? status : status.noting(observed));
         }
         holdings.held()
@@ -85,47 +82,45 @@ final class GpuBoard {
         return all;
     }
 
-    private GpuStatus free(Gpu gpu) {
-        Optional<Cordon> cordon = choice.cordon(gpu);
-        if (!gpu.isSound()) {
-            return idle(gpu, GpuStatus.State.SICK, Optional.empty(), trouble(gpu));
-        }
-        List<GpuUse> uses = unmanaged.of(gpu);
-        if (!uses.isEmpty()) {
-            String how = LeaseText.how(uses.getFirst()) + more(uses.size() - 1);
-            return new GpuStatus(
-                    gpu,
-                    GpuStatus.State.UNMANAGED,
-                    Optional.empty(),
-                    Optional.empty(),
-                    notes(how, cordon.map(LeaseText::cordoned).orElse("")),
-                    uses,
-                    cordon);
-        }
-        Optional<Instant> since = Optional.ofNullable(holdings.idleSince().get(gpu.uuid()));
-        if (cordon.isPresent()) {
-            return idle(gpu, GpuStatus.State.CORDONED, since, LeaseText.cordoned(cordon.get()));
-        }
-        String note =
-                gpu.hasUuid()
-                        ? choice.keptFor(gpu)
-                                .map(Kept.class::cast)
-                                .or(() -> choice.setAside(gpu))
-                                .map(KeptText::of)
-                                .or(() -> booked(gpu))
-                                .orElse(knowsContainers ? "" : UNKNOWN)
-                        : "no UUID yet: run nvidia-smi once as root";
-        return idle(gpu, GpuStatus.State.FREE, since, note);
+    private GpuStatus free(Verdict verdict) {
+        GpuStatus.State state = verdict.state();
+        boolean hasSince = state == GpuStatus.State.FREE || state == GpuStatus.State.CORDONED;
+        return new GpuStatus(
+                verdict,
+                state,
+                Optional.empty(),
+                hasSince
+                        ? Optional.ofNullable(holdings.idleSince().get(verdict.gpu().uuid()))
+                        : Optional.empty(),
+                switch (state) {
+                    case SICK -> trouble(verdict.gpu());
+                    case UNMANAGED -> notes(used(verdict), cordoned(verdict));
+                    case CORDONED -> cordoned(verdict);
+                    default -> kept(verdict);
+                });
+    }
+
+    private static String used(Verdict verdict) {
+        List<GpuUse> uses = verdict.uses();
+        return LeaseText.how(uses.getFirst()) + more(uses.size() - 1);
+    }
+
+    private static String cordoned(Verdict verdict) {
+        return verdict.cordon().map(LeaseText::cordoned).orElse("");
+    }
+
+    private String kept(Verdict verdict) {
+        return verdict.gpu().hasUuid()
+                ? verdict.kept()
+                        .map(KeptText::of)
+                        .or(() -> booked(verdict.gpu()))
+                        .orElse(knowsContainers ? "" : UNKNOWN)
+                : "no UUID yet: run nvidia-smi once as root";
     }
 
     /** The booking that counts next. */
     private Optional<String> booked(Gpu gpu) {
-        return choice.bookings(gpu).stream().findFirst().map(KeptText::of);
-    }
-
-    private GpuStatus idle(Gpu gpu, GpuStatus.State state, Optional<Instant> since, String note) {
-        return new GpuStatus(
-                gpu, state, Optional.empty(), since, note, List.of(), choice.cordon(gpu));
+        return holdings.bookings(gpu).stream().findFirst().map(KeptText::of);
     }
 
     private static String notes(String... notes) {
@@ -140,46 +135,26 @@ final class GpuBoard {
         return others == 0 ? "" : ", and " + others + " more";
     }
 
-    private GpuStatus held(Gpu gpu, Lease lease) {
+    private GpuStatus held(Verdict verdict, Lease lease) {
         List<GpuStatus> shares =
-                holdings.allOf(gpu.uuid()).stream()
-                        .filter(its -> its.share(gpu.uuid()).isPresent())
-                        .map(its -> under(its, gpu, its.id() == lease.id()))
+                verdict.leases().stream()
+                        .filter(its -> its.share(verdict.gpu().uuid()).isPresent())
+                        .map(its -> under(its, verdict, its.id() == lease.id()))
                         .toList();
         return shares.isEmpty()
-                ? under(lease, gpu, true)
+                ? under(lease, verdict, true)
                 : shares.getFirst().beside(shares.subList(1, shares.size()));
     }
 
     /**
      * @param first whether notes on the GPU itself belong here
      */
-    private GpuStatus under(Lease lease, Gpu gpu, boolean first) {
+    private GpuStatus under(Lease lease, Verdict verdict, boolean first) {
+        Gpu gpu = verdict.gpu();
         Life finding = evidence.of(lease);
-        String note =
-                switch (finding) {
-                    case Life.Running(ProcessId process) when evidence.isDying(process) ->
-                            "killed, but pid " + process.pid() + " does not end";
-                    case Life.Running(ProcessId process) when evidence.isFrozenDead(process) ->
-                            "killed, but pid " + process.pid() + " is frozen: thaw its cgroup";
-                    case Life.Running(ProcessId process)
-                            when !lease.isOfContainer() && evidence.isStopped(process) ->
-                            "pid " + process.pid() + " is stopped";
-                    case Life.Running _ -> evidence.note(lease);
-                    case Life.Gone _ ->
-                            evidence.kept(lease)
-                                    .map(why -> "ended, but " + why)
-                                    .orElse(
-                                            lease.isOfContainer()
-                                                    ? "ended, unless docker starts it again"
-                                                    : "ended");
-                    case Life.Starting _ -> "starting";
-                    case Life.Unknown _ -> evidence.kind(lease).unknownNote(lease);
-                };
-        List<GpuUse> uses = unmanaged.of(gpu);
-        Optional<Cordon> cordon = choice.cordon(gpu);
+        String note = note(lease, finding);
         return new GpuStatus(
-                gpu,
+                verdict,
                 evidence.state(lease, finding),
                 Optional.of(lease),
                 Optional.empty(),
@@ -190,16 +165,36 @@ final class GpuBoard {
                                 NodeText.note(lease, gpu).orElse(""),
                                 openToo(gpu, lease),
                                 beside(holdings.allOf(gpu.uuid()), lease),
-                                also(uses),
-                                cordon.map(LeaseText::cordoned).orElse(""),
+                                also(verdict.uses()),
+                                cordoned(verdict),
                                 booked(gpu).orElse(""),
-                                choice.keptFor(gpu)
+                                verdict.keptFor()
                                         .map(KeptText::of)
                                         .map(kept -> "its rest is " + kept)
                                         .orElse(""))
-                        : note,
-                uses,
-                cordon);
+                        : note);
+    }
+
+    private String note(Lease lease, Life finding) {
+        return switch (finding) {
+            case Life.Running(ProcessId process) when evidence.isDying(process) ->
+                    "killed, but pid " + process.pid() + " does not end";
+            case Life.Running(ProcessId process) when evidence.isFrozenDead(process) ->
+                    "killed, but pid " + process.pid() + " is frozen: thaw its cgroup";
+            case Life.Running(ProcessId process)
+                    when !lease.isOfContainer() && evidence.isStopped(process) ->
+                    "pid " + process.pid() + " is stopped";
+            case Life.Running _ -> evidence.note(lease);
+            case Life.Gone _ ->
+                    evidence.kept(lease)
+                            .map(why -> "ended, but " + why)
+                            .orElse(
+                                    lease.isOfContainer()
+                                            ? "ended, unless docker starts it again"
+                                            : "ended");
+            case Life.Starting _ -> "starting";
+            case Life.Unknown _ -> evidence.kind(lease).unknownNote(lease);
+        };
     }
 
     /** {@code train-8 has it, too}: what the owner has given the same GPU to. */
@@ -241,19 +236,19 @@ final class GpuBoard {
                         .findFirst()
                         .orElseThrow();
         return new GpuStatus(
-                new Gpu(
-                        claimed.index(),
-                        uuid,
-                        claimed.minor(),
-                        "?",
-                        "?",
-                        Optional.empty(),
-                        claimed.part()),
+                Verdict.missing(
+                        new Gpu(
+                                claimed.index(),
+                                uuid,
+                                claimed.minor(),
+                                "?",
+                                "?",
+                                Optional.empty(),
+                                claimed.part()),
+                        lease),
                 GpuStatus.State.MISSING,
                 Optional.of(lease),
                 Optional.empty(),
-                "the driver does not show it",
-                List.of(),
-                Optional.empty());
+                "the driver does not show it");
     }
 }

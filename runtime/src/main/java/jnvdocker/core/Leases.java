@@ -33,12 +33,15 @@ import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Origin;
+import jnvdocker.lease.Outcome;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Quota;
+import jnvdocker.lease.Requested;
 import jnvdocker.lease.Rule;
 import jnvdocker.lease.Tenure;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.UnmanagedUses;
+import jnvdocker.lease.Verdict;
 import jnvdocker.lease.text.KeptText;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.lease.text.QuotaText;
@@ -280,20 +283,13 @@ public final class Leases {
         Supply.Terms terms = supply.terms(gpus, owner, before);
         UnmanagedUses unmanaged = unmanagedScan.unmanaged(seen, holdings, terms.rules());
         GpuChoice choice = terms.choice(holdings, unmanaged, before);
-        int free =
-                (int)
-                        gpus.stream()
-                                .filter(gpu -> gpu.isSound() && holdings.of(gpu).isEmpty())
-                                .filter(gpu -> unmanaged.of(gpu).isEmpty())
-                                .filter(gpu -> choice.cordon(gpu).isEmpty())
-                                .filter(gpu -> choice.setAside(gpu).isEmpty())
-                                .count();
+        int free = (int) choice.verdicts().stream().filter(Verdict::isFreeButForTheQueue).count();
         try {
-            return switch (choice.of(request, owner)) {
-                case GpuChoice.Chosen chosen -> new Offer(chosen.gpus(), free, Optional.empty());
-                case GpuChoice.Busy busy ->
+            return switch (choice.of(new Requested(request, owner))) {
+                case Outcome.Chosen chosen -> new Offer(chosen.gpus(), free, Optional.empty());
+                case Outcome.Busy busy ->
                         throw UnavailableException.of(busy, false, keeper.remark(busy.leases()));
-                case GpuChoice.Impossible why -> throw UnavailableException.of(why);
+                case Outcome.Impossible why -> throw UnavailableException.of(why);
             };
         } catch (RefusedException e) {
             return new Offer(List.of(), free, Optional.of(e));
@@ -345,11 +341,10 @@ public final class Leases {
                 new GpuBoard(
                         holdings,
                         evidence,
-                        unmanaged,
                         choice,
                         unmanagedScan.knowsContainers(),
                         unmanagedScan.observers());
-        return new Board(board.status(gpus), choice);
+        return new Board(board.status(), choice);
     }
 
     /**

@@ -2,7 +2,8 @@ package jnvdocker.decision;
 
 import jnvdocker.labels.BadImageException;
 import jnvdocker.labels.UnmetNeedException;
-import jnvdocker.lease.GpuChoice;
+import jnvdocker.lease.Outcome;
+import jnvdocker.lease.Verdict;
 import jnvdocker.request.InvalidGpuRequestException;
 import jnvdocker.words.RefusedException;
 
@@ -42,20 +43,20 @@ public enum RefusalReason {
         };
     }
 
-    public static RefusalReason of(GpuChoice.Outcome outcome) {
+    public static RefusalReason of(Outcome outcome) {
         return switch (outcome) {
-            case GpuChoice.Taken _ -> TAKEN;
-            case GpuChoice.OverQuota _ -> QUOTA;
-            case GpuChoice.NeverAllowed _ -> NEVER_ALLOWED;
-            case GpuChoice.TooFew _ -> TOO_FEW;
-            case GpuChoice.Unclear _ -> UNCLEAR;
-            case GpuChoice.NoGpu _ -> NO_GPU;
-            case GpuChoice.Sick _ -> SICK;
-            case GpuChoice.Nameless _ -> NAMELESS;
-            case GpuChoice.Cordoned _ -> CORDONED;
-            case GpuChoice.NotShared _ -> TOO_FEW;
-            case GpuChoice.NotBeside _ -> REQUEST;
-            case GpuChoice.Chosen _ -> OTHER;
+            case Outcome.Taken _ -> TAKEN;
+            case Outcome.OverQuota _ -> QUOTA;
+            case Outcome.NeverAllowed _, Outcome.NeverTheirs _ -> NEVER_ALLOWED;
+            case Outcome.TooFew _ -> TOO_FEW;
+            case Outcome.Unclear _ -> UNCLEAR;
+            case Outcome.NoGpu _ -> NO_GPU;
+            case Outcome.Barred(Verdict gpu, _) when gpu.is(Verdict.Sick.class) -> SICK;
+            case Outcome.Barred(Verdict gpu, _) when gpu.is(Verdict.Nameless.class) -> NAMELESS;
+            case Outcome.Barred _ -> CORDONED;
+            case Outcome.NotShared _ -> TOO_FEW;
+            case Outcome.NotBeside _ -> REQUEST;
+            case Outcome.Chosen _ -> OTHER;
         };
     }
 }

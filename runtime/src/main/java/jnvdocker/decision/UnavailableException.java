@@ -1,7 +1,7 @@
 package jnvdocker.decision;
 
 import jnvdocker.lease.Claim;
-import jnvdocker.lease.GpuChoice;
+import jnvdocker.lease.Outcome;
 import jnvdocker.lease.text.ChoiceText;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.words.Refusal;
@@ -20,19 +20,19 @@ public final class UnavailableException extends RefusedException {
         this.cause = cause;
     }
 
-    private record Cause(GpuChoice.Outcome outcome, boolean byEngine) {}
+    private record Cause(Outcome outcome, boolean byEngine) {}
 
     /**
      * @param byEngine whether the request comes from an engine, which does not wait
      * @param remark what else is to be reported about their holders
      */
-    public static UnavailableException of(GpuChoice.Busy busy, boolean byEngine, String remark) {
+    public static UnavailableException of(Outcome.Busy busy, boolean byEngine, String remark) {
         Refusal words = byEngine ? ChoiceText.refusalOfStart(busy) : ChoiceText.refusal(busy);
         Refusal refusal = new Refusal(words.what() + remark, words.remedy());
         return new UnavailableException(refusal, new Cause(busy, byEngine));
     }
 
-    public static UnavailableException of(GpuChoice.Impossible why) {
+    public static UnavailableException of(Outcome.Impossible why) {
         return new UnavailableException(ChoiceText.refusal(why), new Cause(why, false));
     }
 
@@ -51,7 +51,7 @@ public final class UnavailableException extends RefusedException {
      * @param isPartner whether a claim is of another service of its project
      */
     public UnavailableException ofService(Predicate<Claim> isPartner) {
-        return cause.outcome() instanceof GpuChoice.Busy busy
+        return cause.outcome() instanceof Outcome.Busy busy
                 ? withRemedy(ChoiceText.remedyOfService(busy, isPartner))
                 : this;
     }
@@ -61,7 +61,7 @@ public final class UnavailableException extends RefusedException {
      * own; the same if its GPUs are not merely held.
      */
     public UnavailableException withRemedy(String remedy) {
-        return cause.outcome() instanceof GpuChoice.Busy
+        return cause.outcome() instanceof Outcome.Busy
                 ? new UnavailableException(new Refusal(refusal().what(), remedy), cause)
                 : this;
     }

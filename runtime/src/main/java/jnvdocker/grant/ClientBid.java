@@ -9,6 +9,8 @@ import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Outcome;
+import jnvdocker.lease.Requested;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.registry.LeaseWriter;
@@ -97,15 +99,15 @@ final class ClientBid implements Grants.Bid<Claim> {
         if (stopped.isPresent()) {
             return refused(new RefusedException(stopped.get()));
         }
-        GpuChoice.Outcome outcome;
+        Outcome outcome;
         try {
             outcome = outcome(leases.holdings(), uses);
         } catch (RefusedException e) {
             return refused(e);
         }
         return switch (outcome) {
-            case GpuChoice.Chosen chosen -> begin(chosen, leases);
-            case GpuChoice.Busy busy ->
+            case Outcome.Chosen chosen -> begin(chosen, leases);
+            case Outcome.Busy busy ->
                     Optional.of(
                             new Grants.Blocked<>(
                                     busy.leases(),
@@ -114,7 +116,7 @@ final class ClientBid implements Grants.Bid<Claim> {
                                                     busy,
                                                     request.creation().isPresent(),
                                                     keeper.remark(busy.leases()))));
-            case GpuChoice.Impossible why ->
+            case Outcome.Impossible why ->
                     Optional.of(new Grants.Refused<>(() -> UnavailableException.of(why)));
         };
     }
@@ -129,8 +131,7 @@ final class ClientBid implements Grants.Bid<Claim> {
      * @param uses those of no lease, by the UUIDs of the GPUs
      * @throws RefusedException when the host has no such GPU
      */
-    GpuChoice.Outcome outcome(Holdings all, Map<String, List<GpuUse>> uses)
-            throws RefusedException {
+    Outcome outcome(Holdings all, Map<String, List<GpuUse>> uses) throws RefusedException {
         UnmanagedUses unmanaged = terms.unmanaged(uses);
         Optional<Lease> earlier = earlier(all).map(LeaseRequest.Over::lease);
         Holdings holdings =
@@ -145,7 +146,7 @@ final class ClientBid implements Grants.Bid<Claim> {
             GpuChoice first =
                     terms.ofRestart(earlier.get().claim())
                             .choice(holdings.ofRestart(), unmanaged, List.of());
-            Optional<GpuChoice.Chosen> same = ofIts(earlier.get(), first);
+            Optional<Outcome.Chosen> same = ofIts(earlier.get(), first);
             if (same.isPresent()) {
                 return same.get();
             }
@@ -155,10 +156,10 @@ final class ClientBid implements Grants.Bid<Claim> {
         Set<String> had = had();
         if (request.request() instanceof GpuRequest.Count count
                 && !had.isEmpty()
-                && outcome(choice, count, had) instanceof GpuChoice.Chosen same) {
+                && outcome(choice, count, had) instanceof Outcome.Chosen same) {
             return same;
         }
-        return outcome(choice, request.candidates());
+        return choice.of(requested());
     }
 
     /** The UUIDs of the GPUs that its container had before and may be given. */
@@ -170,45 +171,40 @@ final class ClientBid implements Grants.Bid<Claim> {
     }
 
     /** The GPUs of a lease, if they match the request. */
-    private Optional<GpuChoice.Chosen> ofIts(Lease lease, GpuChoice choice)
-            throws RefusedException {
+    private Optional<Outcome.Chosen> ofIts(Lease lease, GpuChoice choice) throws RefusedException {
         Set<String> its =
                 lease.claim().gpus().stream().map(ClaimedGpu::uuid).collect(Collectors.toSet());
-        GpuChoice.Outcome outcome =
+        Outcome outcome =
                 switch (request.request()) {
                     case GpuRequest.Count count -> outcome(choice, count, its);
                     // Whatever has become of the one whose GPUs these were first.
                     case GpuRequest.With _ ->
                             choice.of(
-                                    new GpuRequest.Devices(
-                                            lease.claim().gpus().stream()
-                                                    .map(ClaimedGpu::uuid)
-                                                    .toList()),
-                                    request.owner(),
-                                    request.candidates(),
-                                    request.time());
+                                    requested()
+                                            .with(
+                                                    new GpuRequest.Devices(
+                                                            lease.claim().gpus().stream()
+                                                                    .map(ClaimedGpu::uuid)
+                                                                    .toList()),
+                                                    request.candidates()));
                     case GpuRequest.All _, GpuRequest.None _, GpuRequest.Devices _ ->
-                            outcome(choice, request.candidates());
+                            choice.of(requested());
                 };
-        return outcome instanceof GpuChoice.Chosen chosen
+        return outcome instanceof Outcome.Chosen chosen
                         && chosen.gpus().stream().allMatch(gpu -> its.contains(gpu.uuid()))
                 ? Optional.of(chosen)
                 : Optional.empty();
     }
 
     /** A choice among those that it had, which met the request, whatever NVML reports. */
-    private GpuChoice.Outcome outcome(GpuChoice choice, GpuRequest.Count count, Set<String> had)
+    private Outcome outcome(GpuChoice choice, GpuRequest.Count count, Set<String> had)
             throws RefusedException {
-        return choice.of(
-                new GpuRequest.Count(count.gpus(), GpuFilter.sharing(count.filter().share())),
-                request.owner(),
-                had,
-                request.time());
+        GpuFilter share = GpuFilter.sharing(count.filter().share());
+        return choice.of(requested().with(new GpuRequest.Count(count.gpus(), share), had));
     }
 
-    private GpuChoice.Outcome outcome(GpuChoice choice, Set<String> candidates)
-            throws RefusedException {
-        return choice.of(request.request(), request.owner(), candidates, request.time());
+    private Requested requested() {
+        return request.ticket(0).requested();
     }
 
     /** The clients that come first, and that free GPUs were kept for at the last decision. */
@@ -217,7 +213,7 @@ final class ClientBid implements Grants.Bid<Claim> {
     }
 
     /** Empty when the lease that is to end has become another since it was seen. */
-    private Optional<Grants.Outcome<Claim>> begin(GpuChoice.Chosen chosen, LeaseWriter leases) {
+    private Optional<Grants.Outcome<Claim>> begin(Outcome.Chosen chosen, LeaseWriter leases) {
         Optional<LeaseRequest.Over> earlier = earlier(leases.holdings());
         if (earlier.isPresent() && !leases.end(earlier.get().lease(), earlier.get().evidence())) {
             return Optional.empty();

@@ -1,10 +1,11 @@
 package jnvdocker.grant;
 
 import jnvdocker.lease.Claim;
-import jnvdocker.lease.GpuChoice;
-import jnvdocker.lease.Obstacle;
+import jnvdocker.lease.Outcome;
+import jnvdocker.lease.Scope;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.text.ChoiceText;
+import jnvdocker.lease.text.LastingText;
 import jnvdocker.registry.Changes;
 import jnvdocker.supply.Standing;
 import jnvdocker.words.Refusal;
@@ -12,7 +13,6 @@ import jnvdocker.words.RefusedException;
 
 import java.time.Duration;
 import java.time.Instant;
-import java.util.List;
 import java.util.Optional;
 
 /**
@@ -50,24 +50,22 @@ public final class Place {
      */
     public record Standing(int number, String reason, Optional<String> obstacle, String unnamed) {
         /** The standing of a client that is served before those behind it. */
-        static Standing inTurn(int number, GpuChoice.Busy others) {
+        static Standing inTurn(int number, Outcome.Busy others) {
             return new Standing(number, ChoiceText.reasonToWait(others), Optional.empty(), "");
         }
 
         /** The standing of a client that others pass, since they cannot remove its obstacles. */
-        static Standing passed(int number, GpuChoice.Busy others, List<Obstacle> obstacles) {
-            List<Obstacle> unnamed =
-                    obstacles.stream().filter(it -> !ChoiceText.names(others, it)).toList();
+        static Standing passed(int number, Outcome.Busy others, Scope lasting) {
             return new Standing(
                     number,
                     ChoiceText.reasonToWait(others),
-                    Optional.of(ChoiceText.obstacles(obstacles)),
-                    !obstacles.isEmpty() && unnamed.isEmpty() ? "" : ChoiceText.obstacles(unnamed));
+                    Optional.of(LastingText.of(lasting)),
+                    LastingText.besides(others, lasting));
         }
 
         /** The standing of a client that cannot be served as things are. */
-        static Standing passed(int number, Refusal why, List<Obstacle> obstacles) {
-            String all = ChoiceText.obstacles(obstacles);
+        static Standing passed(int number, Refusal why, Scope lasting) {
+            String all = LastingText.of(lasting);
             return new Standing(number, why.message(), Optional.of(all), all);
         }
 

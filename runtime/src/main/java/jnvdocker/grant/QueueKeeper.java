@@ -16,6 +16,8 @@ import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Outcome;
+import jnvdocker.lease.Scope;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.lease.text.ChoiceText;
@@ -215,7 +217,7 @@ public final class QueueKeeper {
         GpuChoice choice = terms.choice(holdings, UnmanagedUses.NONE, List.of());
         for (Place place : places) {
             try {
-                if (choice.of(place.ticket()) instanceof GpuChoice.Chosen) {
+                if (choice.of(place.ticket().requested()) instanceof Outcome.Chosen) {
                     return true;
                 }
             } catch (RefusedException e) {
@@ -282,8 +284,8 @@ public final class QueueKeeper {
                 continue;
             }
             try {
-                switch (choice.of(place.ticket())) {
-                    case GpuChoice.Chosen chosen -> {
+                switch (choice.of(place.ticket().requested())) {
+                    case Outcome.Chosen chosen -> {
                         if (place.isPresent() && !fresh) {
                             return Walk.BLIND;
                         }
@@ -293,16 +295,18 @@ public final class QueueKeeper {
                         }
                         choice.keep(place.ticket());
                     }
-                    case GpuChoice.Busy others -> {
+                    case Outcome.Busy others -> {
                         others.leases().forEach(lease -> busy.put(lease.id(), lease));
                         boolean can = choice.keep(place.ticket());
                         place.stand(
                                 can
                                         ? Place.Standing.inTurn(number, others)
                                         : Place.Standing.passed(
-                                                number, others, choice.obstacles(place.ticket())));
+                                                number,
+                                                others,
+                                                choice.scope(place.ticket().requested())));
                     }
-                    case GpuChoice.Impossible why ->
+                    case Outcome.Impossible why ->
                             refuse(place, number, ChoiceText.refusal(why), choice);
                 }
             } catch (RefusedException e) {
@@ -322,10 +326,11 @@ public final class QueueKeeper {
 
     /** Unless the configuration forbids it, the obstacles may go away. */
     private static void refuse(Place place, int number, Refusal why, GpuChoice choice) {
-        if (choice.isForbidden(place.ticket())) {
+        Scope scope = choice.scope(place.ticket().requested());
+        if (scope.isForbidden()) {
             place.refuse(why);
         } else {
-            place.stand(Place.Standing.passed(number, why, choice.obstacles(place.ticket())));
+            place.stand(Place.Standing.passed(number, why, scope));
         }
     }
 

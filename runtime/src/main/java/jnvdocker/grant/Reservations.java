@@ -7,11 +7,11 @@ import jnvdocker.holder.UnmanagedScan;
 import jnvdocker.keeper.Cancellation;
 import jnvdocker.keeper.Keeper;
 import jnvdocker.lease.Claim;
-import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
+import jnvdocker.lease.Outcome;
 import jnvdocker.lease.Rule;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.text.ChoiceText;
@@ -373,10 +373,10 @@ public final class Reservations {
                             ? unmanagedScan.assign(bid.scan(), registry.live()).uses()
                             : Map.of();
             return switch (bid.outcome(now, uses)) {
-                case GpuChoice.Busy busy ->
+                case Outcome.Busy busy ->
                         ChoiceText.reasonToWait(busy) + keeper.remark(busy.leases());
-                case GpuChoice.Impossible why -> throw UnavailableException.of(why);
-                case GpuChoice.Chosen _ -> "the requested GPUs have just been given back";
+                case Outcome.Impossible why -> throw UnavailableException.of(why);
+                case Outcome.Chosen _ -> "the requested GPUs have just been given back";
             };
         }
     }

@@ -2,8 +2,8 @@ package jnvdocker.kubernetes;
 
 import jnvdocker.core.Leases;
 import jnvdocker.host.Gpu;
-import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.Verdict;
 import jnvdocker.request.GpuResolver;
 
 import java.util.ArrayList;
@@ -73,7 +73,7 @@ final class DeviceList {
                         gpu.uuid(),
                         new Device(
                                 gpu.uuid(),
-                                isHealthy(status, board.choice()),
+                                isHealthy(board.choice().verdict(gpu)),
                                 numaNode.apply(gpu)));
             }
         }
@@ -98,43 +98,24 @@ final class DeviceList {
         return now.resourceOf(gpu).equals(resource) && now.gives(gpu);
     }
 
-    private boolean isHealthy(GpuStatus status, GpuChoice choice) {
+    private boolean isHealthy(Verdict verdict) {
         boolean isOfPod =
-                choice.holder(status.gpu()).filter(PodKind::isOfPod).isPresent()
-                        || choice.keptFor(status.gpu())
+                verdict.holder().filter(PodKind::isOfPod).isPresent()
+                        || verdict.keptFor()
                                 .filter(it -> it.origin().isRequestedAgain())
                                 .isPresent();
-        return isOfPod || obstacle(status, choice).isEmpty() && gives(status.gpu());
+        return isOfPod || obstacle(verdict).isEmpty() && gives(verdict.gpu());
     }
 
     /** Why nobody can have a GPU now, in a word, as {@code held}; empty when it is free. */
-    static Optional<String> obstacle(GpuStatus status, GpuChoice choice) {
-        Gpu gpu = status.gpu();
-        if (choice.holder(gpu).isPresent()) {
-            return Optional.of("held");
-        }
-        return switch (status.state()) {
-            case FREE ->
-                    choice.keptFor(gpu).isEmpty() && choice.setAside(gpu).isEmpty()
-                            ? Optional.empty()
-                            : Optional.of("kept");
-            case RESERVED, HELD, STUCK -> Optional.of("held");
-            case UNMANAGED, CORDONED, SICK, MISSING ->
-                    Optional.of(status.state().name().toLowerCase(Locale.ROOT));
-        };
+    static Optional<String> obstacle(Verdict verdict) {
+        return verdict.holder().isPresent() ? Optional.of("held") : obstacleBeside(verdict);
     }
 
     /** Why nobody can have another share of a shared GPU now, in a word; empty when one can. */
-    static Optional<String> obstacleBeside(GpuStatus status, GpuChoice choice) {
-        if (!status.gpu().isSound()) {
-            return Optional.of("sick");
-        }
-        if (status.cordon().isPresent()) {
-            return Optional.of("cordoned");
-        }
-        if (!status.unmanaged().isEmpty()) {
-            return Optional.of("unmanaged");
-        }
-        return choice.keptFor(status.gpu()).map(_ -> "kept");
+    static Optional<String> obstacleBeside(Verdict verdict) {
+        return verdict.state() == GpuStatus.State.FREE
+                ? verdict.kept().map(_ -> "kept")
+                : Optional.of(verdict.state().name().toLowerCase(Locale.ROOT));
     }
 }

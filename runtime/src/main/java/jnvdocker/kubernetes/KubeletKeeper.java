@@ -51,7 +51,7 @@ final class KubeletKeeper implements AutoCloseable {
         boolean has =
                 board.gpus().stream()
                         .map(GpuStatus::gpu)
-                        .flatMap(gpu -> board.choice().holder(gpu).stream())
+                        .flatMap(gpu -> board.choice().verdict(gpu).holder().stream())
                         .anyMatch(PodKind::isOfPod);
         if (has && !pods) {
             wake();

@@ -7,6 +7,7 @@ import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Share;
+import jnvdocker.lease.Verdict;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.request.MemorySize;
@@ -183,30 +184,27 @@ public final class PodClaims {
                 .filter(status -> status.state() != GpuStatus.State.MISSING)
                 .filter(status -> status.gpu().hasUuid() && policy.get().gives(status.gpu()))
                 .sorted((one, other) -> Gpu.ORDER.compare(one.gpu(), other.gpu()))
-                .map(status -> offer(status, board.choice()))
+                .map(status -> offer(board.choice().verdict(status.gpu()), board.choice()))
                 .filter(offer -> offer.name().matches(NAME))
                 .toList();
     }
 
-    private Offer offer(GpuStatus status, GpuChoice choice) {
-        Gpu gpu = status.gpu();
+    private Offer offer(Verdict verdict, GpuChoice choice) {
+        Gpu gpu = verdict.gpu();
         List<Lease> holders = choice.holders(gpu);
         boolean isClaimed =
                 !holders.isEmpty() && holders.stream().allMatch(lease -> isKnown(lease, gpu));
-        Optional<String> obstacle =
-                isClaimed ? Optional.empty() : DeviceList.obstacle(status, choice);
+        Optional<String> obstacle = isClaimed ? Optional.empty() : DeviceList.obstacle(verdict);
         return new Offer(
-                name(gpu), gpu, numaNodes.of(gpu), obstacle, shares(status, choice, obstacle));
+                name(gpu), gpu, numaNodes.of(gpu), obstacle, shares(verdict, choice, obstacle));
     }
 
-    private Optional<Shares> shares(GpuStatus status, GpuChoice choice, Optional<String> obstacle) {
-        Gpu gpu = status.gpu();
+    private Optional<Shares> shares(Verdict verdict, GpuChoice choice, Optional<String> obstacle) {
+        Gpu gpu = verdict.gpu();
         long limit = choice.shareLimit(gpu);
         if (limit == 0) {
             return Optional.empty();
         }
-        boolean isShared =
-                choice.holder(gpu).filter(it -> it.share(gpu.uuid()).isPresent()).isPresent();
         List<Share> others =
                 choice.holders(gpu).stream()
                         .filter(lease -> !isKnown(lease, gpu))
@@ -216,7 +214,7 @@ public final class PodClaims {
                 new Shares(
                         limit,
                         Math.max(0, limit - Share.sum(others)),
-                        isShared ? DeviceList.obstacleBeside(status, choice) : obstacle));
+                        verdict.isShared() ? DeviceList.obstacleBeside(verdict) : obstacle));
     }
 
     private static String name(Gpu gpu) {

@@ -5,6 +5,7 @@ import jnvdocker.host.Gpu;
 import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Origin;
+import jnvdocker.lease.Outcome;
 import jnvdocker.lease.text.ChoiceText;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.FileErrors;
@@ -186,7 +187,8 @@ final class PodDevicePlugin implements DevicePlugin {
 
     private void refuseTaken(List<Gpu> gpus, GpuChoice choice) throws RefusedException {
         for (Gpu gpu : gpus) {
-            if (!list.gives(gpu) && choice.holder(gpu).filter(PodKind::isOfPod).isEmpty()) {
+            if (!list.gives(gpu)
+                    && choice.verdict(gpu).holder().filter(PodKind::isOfPod).isEmpty()) {
                 throw new RefusedException(
                         "%s is not for pods of %s (kubernetes_gpus in the configuration)"
                                 .formatted(LeaseText.name(gpu.number(), gpu.uuid()), resource),
@@ -194,12 +196,12 @@ final class PodDevicePlugin implements DevicePlugin {
             }
         }
         switch (choice.chosenBy(gpus, lease -> lease.isReservation() || PodKind.isOfPod(lease))) {
-            case GpuChoice.Busy busy ->
+            case Outcome.Busy busy ->
                     throw new RefusedException(ChoiceText.reason(busy), PodLeases.AT_ADMISSION);
-            case GpuChoice.Impossible why ->
+            case Outcome.Impossible why ->
                     throw new RefusedException(
                             ChoiceText.refusal(why).what(), PodLeases.AT_ADMISSION);
-            case GpuChoice.Chosen _ -> {}
+            case Outcome.Chosen _ -> {}
         }
     }
 

@@ -14,15 +14,15 @@ import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
+import jnvdocker.lease.Outcome;
 import jnvdocker.lease.Owner;
-import jnvdocker.lease.Quota;
+import jnvdocker.lease.Requested;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.lease.text.ChoiceText;
 import jnvdocker.lease.text.GpuText;
 import jnvdocker.lease.text.HoldersText;
 import jnvdocker.lease.text.LeaseText;
-import jnvdocker.lease.text.QuotaText;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.Processes;
 import jnvdocker.registry.LeaseWriter;
@@ -265,6 +265,22 @@ public final class PodLeases implements PodGrants {
         Bar(boolean passes, Supplier<Refusal> why) {
             this(passes, List.of(), why);
         }
+
+        static Optional<Bar> of(Outcome outcome) {
+            return switch (outcome) {
+                case Outcome.Taken taken ->
+                        Optional.of(
+                                new Bar(
+                                        true,
+                                        taken.leases(),
+                                        () -> Refusal.of(ChoiceText.reason(taken))));
+                case Outcome.Busy busy ->
+                        Optional.of(new Bar(true, () -> Refusal.of(ChoiceText.reason(busy))));
+                case Outcome.Impossible why ->
+                        Optional.of(new Bar(false, () -> ChoiceText.refusal(why)));
+                case Outcome.Chosen _ -> Optional.empty();
+            };
+        }
     }
 
     /** All but the leases that a choice depends on, read before it is made. */
@@ -291,19 +307,10 @@ public final class PodLeases implements PodGrants {
         private static Optional<Bar> bar(
                 GpuRequest request, Set<String> candidates, GpuChoice choice) {
             try {
-                return switch (choice.of(request, Owner.KUBERNETES, candidates, Optional.empty())) {
-                    case GpuChoice.Taken taken ->
-                            Optional.of(
-                                    new Bar(
-                                            true,
-                                            taken.leases(),
-                                            () -> Refusal.of(ChoiceText.reason(taken))));
-                    case GpuChoice.Busy busy ->
-                            Optional.of(new Bar(true, () -> Refusal.of(ChoiceText.reason(busy))));
-                    case GpuChoice.Impossible why ->
-                            Optional.of(new Bar(false, () -> ChoiceText.refusal(why)));
-                    case GpuChoice.Chosen _ -> Optional.empty();
-                };
+                return Bar.of(
+                        choice.of(
+                                new Requested(request, Owner.KUBERNETES)
+                                        .with(request, candidates)));
             } catch (RefusedException e) {
                 return Optional.of(new Bar(false, e::refusal));
             }
@@ -576,26 +583,11 @@ public final class PodLeases implements PodGrants {
          * count: each of two pods could keep the other from starting.
          */
         private Optional<Bar> excess(List<Gpu> open, Holdings holdings) {
-            Map<String, List<Lease>> others = holdings.without(lease -> !hasStarted(lease)).held();
-            Quota.Amount wanted = Quota.Amount.of(open.stream().map(this::wanted).toList());
-            return new Quota(rules.terms().allowances(), others)
-                    .excess(start.pod().owner(), wanted, open)
-                    .map(excess ->
-                            switch (excess) {
-                                case Quota.ForNow now ->
-                                        new Bar(true, () -> Refusal.of(QuotaText.why(now)));
-                                case Quota.ForGood ever ->
-                                        new Bar(
-                                                false,
-                                                () ->
-                                                        new Refusal(
-                                                                "this container requests "
-                                                                        + QuotaText.number(
-                                                                                wanted.gpus())
-                                                                        + " GPUs, and "
-                                                                        + QuotaText.why(ever),
-                                                                QuotaText.remedy(ever)));
-                            });
+            Holdings started = holdings.without(lease -> !hasStarted(lease));
+            return rules.terms()
+                    .choice(started, UnmanagedUses.NONE, List.of())
+                    .beyondLimits(start.pod().owner(), open.stream().map(this::wanted).toList())
+                    .flatMap(Bar::of);
         }
     }
 

@@ -19,11 +19,6 @@ public record Allowances(Limits limits, Map<Owner, Allowance> known) {
         return new Allowances(limits, Map.of());
     }
 
-    /** Whether there are any limits, so that the owner matters. */
-    boolean areLimited() {
-        return limits.areAny();
-    }
-
     /** Returns the allowance of an owner. */
     public Allowance of(Owner owner) {
         Allowance found = known.get(owner);

@@ -11,43 +11,51 @@ import java.util.stream.Stream;
 /**
  * The state of one GPU now.
  *
+ * @param verdict for anybody
  * @param lease under which it is held; empty when it is not
  * @param idleSince when it was last given back; empty when it is held or used, or never was
  * @param note for people, empty when there is nothing to say
- * @param unmanaged its uses without a lease, be it held or not
- * @param cordon why it gets no new lease, be it held or not; empty when it does
  * @param others its states under the other leases, if it is shared
  */
 public record GpuStatus(
-        Gpu gpu,
+        Verdict verdict,
         State state,
         Optional<Lease> lease,
         Optional<Instant> idleSince,
         String note,
-        List<GpuUse> unmanaged,
-        Optional<Cordon> cordon,
         List<GpuStatus> others) {
 
     public GpuStatus {
-        unmanaged = List.copyOf(unmanaged);
         others = List.copyOf(others);
     }
 
     /** The state of a GPU that nobody shares. */
     public GpuStatus(
-            Gpu gpu,
+            Verdict verdict,
             State state,
             Optional<Lease> lease,
             Optional<Instant> idleSince,
-            String note,
-            List<GpuUse> unmanaged,
-            Optional<Cordon> cordon) {
-        this(gpu, state, lease, idleSince, note, unmanaged, cordon, List.of());
+            String note) {
+        this(verdict, state, lease, idleSince, note, List.of());
+    }
+
+    public Gpu gpu() {
+        return verdict.gpu();
+    }
+
+    /** Its uses without a lease, be it held or not. */
+    public List<GpuUse> unmanaged() {
+        return verdict.uses();
+    }
+
+    /** Why it gets no new lease, be it held or not; empty when it does. */
+    public Optional<Cordon> cordon() {
+        return verdict.cordon();
     }
 
     /** The share that is held under the lease. */
     public Optional<Share> share() {
-        return lease.flatMap(its -> its.share(gpu.uuid()));
+        return lease.flatMap(its -> its.share(gpu().uuid()));
     }
 
     /** The states under each of the leases. */
@@ -57,15 +65,14 @@ public record GpuStatus(
 
     /** A copy with other states under the other leases. */
     public GpuStatus beside(List<GpuStatus> those) {
-        return new GpuStatus(gpu, state, lease, idleSince, note, unmanaged, cordon, those);
+        return new GpuStatus(verdict, state, lease, idleSince, note, those);
     }
 
     /** A copy for another lease under which the GPU is held, too. */
     public GpuStatus under(Lease other) {
         List<GpuStatus> its = each().stream().filter(one -> one.isUnder(other)).toList();
         return its.isEmpty()
-                ? new GpuStatus(
-                        gpu, state, Optional.of(other), idleSince, note, unmanaged, cordon, others)
+                ? new GpuStatus(verdict, state, Optional.of(other), idleSince, note, others)
                 : its.getFirst()
                         .beside(each().stream().filter(one -> !one.isUnder(other)).toList());
     }
@@ -77,12 +84,12 @@ public record GpuStatus(
     /** A copy with one more note. */
     public GpuStatus noting(String more) {
         String both = note.isEmpty() ? more : note + "; " + more;
-        return new GpuStatus(gpu, state, lease, idleSince, both, unmanaged, cordon, others);
+        return new GpuStatus(verdict, state, lease, idleSince, both, others);
     }
 
     /** The use without a lease that is shown; empty when the GPU is held. */
     public Optional<GpuUse> user() {
-        return lease.isPresent() ? Optional.empty() : unmanaged.stream().findFirst();
+        return lease.isPresent() ? Optional.empty() : unmanaged().stream().findFirst();
     }
 
     /** The state of a GPU. */

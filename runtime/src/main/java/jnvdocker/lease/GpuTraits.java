@@ -78,19 +78,18 @@ public record GpuTraits(Connections connections, Map<String, Long> memory, Set<S
                         .orElse(1);
     }
 
-    /** The GPUs that meet a condition; one of unknown memory meets none on memory. */
-    public List<Gpu> matching(GpuFilter filter, List<Gpu> gpus) {
-        return gpus.stream()
-                .filter(gpu -> filter.allowsModel(gpu.model()))
-                .filter(gpu -> !lacks(filter, gpu) && !isUnclear(filter, gpu))
-                .toList();
+    private List<Gpu> matching(GpuFilter filter, List<Gpu> gpus) {
+        return gpus.stream().filter(gpu -> meets(filter, gpu)).toList();
     }
 
-    /** GPUs that may be as well, since their memory is not known. */
-    List<Gpu> unclear(GpuFilter filter, List<Gpu> gpus) {
-        return gpus.stream()
-                .filter(gpu -> filter.allowsModel(gpu.model()) && isUnclear(filter, gpu))
-                .toList();
+    /** Whether a GPU meets a condition; one of unknown memory meets none on memory. */
+    boolean meets(GpuFilter filter, Gpu gpu) {
+        return filter.allowsModel(gpu.model()) && !lacks(filter, gpu) && !isUnclear(filter, gpu);
+    }
+
+    /** Whether a GPU may meet a condition, since its memory is not known. */
+    boolean mayMeet(GpuFilter filter, Gpu gpu) {
+        return filter.allowsModel(gpu.model()) && isUnclear(filter, gpu);
     }
 
     private boolean isUnclear(GpuFilter filter, Gpu gpu) {

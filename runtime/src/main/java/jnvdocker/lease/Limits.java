@@ -46,11 +46,6 @@ public record Limits(
         priority = List.copyOf(priority);
     }
 
-    /** Whether they make a difference at all. */
-    boolean areAny() {
-        return all().findAny().isPresent();
-    }
-
     /** All that rules are for, each once. */
     public List<Subject> subjects() {
         return all().<Subject>map(Rule::subject).distinct().toList();

@@ -1,6 +1,5 @@
 package jnvdocker.lease;
 
-import jnvdocker.host.Gpu;
 import jnvdocker.request.GpuRequest;
 
 import java.util.List;
@@ -33,11 +32,6 @@ public final class Quota {
     public Quota(Allowances allowances, Map<String, List<Lease>> held) {
         this.allowances = allowances;
         this.held = held;
-    }
-
-    /** Whether there are any limits, so that the owner matters. */
-    boolean isLimited() {
-        return allowances.areLimited();
     }
 
     /** The limits of a user. */
@@ -135,30 +129,11 @@ public final class Quota {
     }
 
     /**
-     * Why a user may not have these GPUs, or shares of them, now, too.
-     *
-     * @param more what they count as
-     */
-    public Optional<Excess> excess(Owner owner, Amount more, List<Gpu> gpus) {
-        Allowance allowance = allowance(owner);
-        return excess(owner, more)
-                .or(() ->
-                        gpus.stream().allMatch(allowance::allows)
-                                ? Optional.empty()
-                                : allowance.allowed().map(Elsewhere::new));
-    }
-
-    /**
      * Whether a number of free GPUs may be kept for a user besides those that the user has. What is
      * not known of the user forbids nothing.
      */
     boolean allows(Owner owner, double kept) {
         return excess(owner, new Amount(kept, 0)).filter(why -> !(why instanceof Unsure)).isEmpty();
-    }
-
-    /** Whether the configuration forbids a user ever to have a number of GPUs. */
-    boolean forbids(Owner owner, Amount gpus) {
-        return excess(owner, gpus).filter(Never.class::isInstance).isPresent();
     }
 
     /** The leases of a user's, in order of their numbers. */

@@ -58,6 +58,11 @@ public record Ticket(
                 container);
     }
 
+    /** What it waits for. */
+    public Requested requested() {
+        return new Requested(request, owner, candidates, time, isScheduled());
+    }
+
     /** Whether it is a scheduler that waits, and not a user. */
     public boolean isScheduled() {
         return origin.isScheduled();

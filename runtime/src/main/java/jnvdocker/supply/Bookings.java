@@ -2,24 +2,25 @@ package jnvdocker.supply;
 
 import jnvdocker.decision.UnavailableException;
 import jnvdocker.host.Gpu;
-import jnvdocker.lease.Allowance;
 import jnvdocker.lease.Booking;
 import jnvdocker.lease.BookingRule;
 import jnvdocker.lease.ClaimedGpu;
-import jnvdocker.lease.Cordons;
-import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Outcome;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Quota;
+import jnvdocker.lease.Requested;
 import jnvdocker.lease.Rule;
+import jnvdocker.lease.Scope;
+import jnvdocker.lease.UnmanagedUses;
+import jnvdocker.lease.Verdict;
 import jnvdocker.lease.text.KeptText;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.lease.text.QuotaText;
 import jnvdocker.lease.text.TimeText;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.request.GpuRequest;
-import jnvdocker.request.GpuResolver;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 import jnvdocker.words.Span;
@@ -161,7 +162,7 @@ public final class Bookings {
         }
         if (booked == 0) {
             throw UnavailableException.of(
-                    new GpuChoice.NeverAllowed(new GpuRequest.Count(gpus.size()), why));
+                    new Outcome.NeverAllowed(new GpuRequest.Count(gpus.size()), why));
         }
         throw new RefusedException(
                 Quote.shown(owner.name())
@@ -224,14 +225,12 @@ public final class Bookings {
             Duration time,
             Holdings holdings)
             throws RefusedException {
-        Allowance allowance = terms.allowances().of(owner);
-        Cordons cordons = new Cordons(terms.rules(), holdings.cordoned());
-        List<Gpu> usable =
-                terms.gpus().stream()
-                        .filter(gpu -> gpu.isSound() && gpu.isIdentified() && gpu.hasUuid())
-                        .filter(gpu -> cordons.of(gpu).isEmpty() && allowance.allows(gpu))
-                        .toList();
-        List<Gpu> wanted =
+        List<Verdict> all =
+                terms.choice(holdings, UnmanagedUses.NONE, List.of())
+                        .scope(new Requested(request, owner))
+                        .all();
+        List<Verdict> usable = all.stream().filter(Bookings::isUsable).toList();
+        List<Verdict> wanted =
                 switch (request) {
                     case GpuRequest.None _ -> List.of();
                     case GpuRequest.With _ ->
@@ -243,14 +242,14 @@ public final class Bookings {
                             throw new RefusedException(
                                     request + " requests shares, and GPUs are booked whole",
                                     "leave out share");
-                    case GpuRequest.Count(_, var filter) -> terms.traits().matching(filter, usable);
-                    case GpuRequest.Devices(List<String> ids) ->
-                            GpuResolver.resolve(ids, terms.gpus());
+                    case GpuRequest.Count _ -> usable.stream().filter(Verdict::isSuited).toList();
+                    case GpuRequest.Devices(List<String> ids) -> Scope.named(ids, all);
                 };
         Instant end = begin.plus(time);
         List<Gpu> free =
                 wanted.stream()
-                        .filter(usable::contains)
+                        .filter(Bookings::isUsable)
+                        .map(Verdict::gpu)
                         .filter(gpu -> between(gpu, begin, end, holdings).isEmpty())
                         .sorted(
                                 Comparator.comparing((Gpu gpu) -> isLate(gpu, begin, holdings))
@@ -261,6 +260,11 @@ public final class Bookings {
             throw tooFew(needed, free, wanted, begin, end, holdings);
         }
         return free.stream().limit(needed).sorted(Gpu.ORDER).toList();
+    }
+
+    /** Whether its user may have a GPU then, whoever has it now. */
+    private static boolean isUsable(Verdict verdict) {
+        return !verdict.isBarred() && !verdict.is(Verdict.NotAllowed.class);
     }
 
     private static Optional<Booking> between(
@@ -290,12 +294,13 @@ public final class Bookings {
     private static RefusedException tooFew(
             int needed,
             List<Gpu> free,
-            List<Gpu> wanted,
+            List<Verdict> wanted,
             Instant begin,
             Instant end,
             Holdings holdings) {
         Optional<String> booked =
                 wanted.stream()
+                        .map(Verdict::gpu)
                         .flatMap(gpu ->
                                 between(gpu, begin, end, holdings)
                                         .map(it ->

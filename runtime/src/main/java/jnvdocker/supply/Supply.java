@@ -14,6 +14,7 @@ import jnvdocker.lease.Limits;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Quota;
 import jnvdocker.lease.Rule;
+import jnvdocker.lease.Situation;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.use.GpuUse;
@@ -97,7 +98,8 @@ public final class Supply {
          * @param before the clients that come first
          */
         public GpuChoice choice(Holdings holdings, UnmanagedUses unmanaged, List<Ticket> before) {
-            return new GpuChoice(gpus, traits, holdings, unmanaged, before, rules, allowances);
+            return new GpuChoice(
+                    new Situation(gpus, traits, holdings, unmanaged, rules, allowances), before);
         }
     }
 

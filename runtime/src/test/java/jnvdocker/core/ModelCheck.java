@@ -18,6 +18,7 @@ import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.RefusedStart;
+import jnvdocker.lease.TestingLeases;
 import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.mesos.agent.MesosKind;
 import jnvdocker.registry.ClaimFiles;
@@ -298,10 +299,9 @@ final class ModelCheck {
                                 .uses(),
                         false);
         GpuChoice choice =
-                new GpuChoice(
+                TestingLeases.choice(
                         gpus, world.traits(), holdings, unmanaged, List.of(), world.lab.policy());
-        List<GpuStatus> status =
-                new GpuBoard(holdings, evidence, unmanaged, choice, true, List.of()).status(gpus);
+        List<GpuStatus> status = new GpuBoard(holdings, evidence, choice, true, List.of()).status();
         Set<String> shown = new HashSet<>();
         Set<String> used = world.uses.used();
         for (GpuStatus gpu : status) {

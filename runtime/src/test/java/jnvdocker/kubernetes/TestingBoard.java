@@ -17,6 +17,7 @@ import jnvdocker.lease.Owner;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.UnmanagedUses;
+import jnvdocker.lease.Verdict;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.use.GpuUse;
 
@@ -113,7 +114,7 @@ final class TestingBoard {
                 new Holdings(idle.now(), idle.held(), Map.of(), Map.of(), cordoned, List.of());
         UnmanagedUses uses = new UnmanagedUses(used, false);
         GpuChoice choice =
-                new GpuChoice(
+                TestingLeases.choice(
                         gpus,
                         new GpuTraits(connections, Map.of()),
                         holdings,
@@ -121,25 +122,17 @@ final class TestingBoard {
                         waiting,
                         TestingLeases.POLICY);
         return new Leases.Board(
-                gpus.stream().map(gpu -> status(gpu, holdings, uses, choice)).toList(), choice);
+                choice.verdicts().stream().map(TestingBoard::status).toList(), choice);
     }
 
-    private static GpuStatus status(
-            Gpu gpu, Holdings holdings, UnmanagedUses uses, GpuChoice choice) {
-        Optional<Lease> lease = holdings.of(gpu);
+    private static GpuStatus status(Verdict verdict) {
+        Optional<Lease> lease = verdict.holder();
         GpuStatus.State state =
-                lease.isPresent()
-                        ? lease.get().isReservation()
-                                ? GpuStatus.State.RESERVED
-                                : GpuStatus.State.HELD
-                        : !gpu.isSound()
-                                ? GpuStatus.State.SICK
-                                : !uses.of(gpu).isEmpty()
-                                        ? GpuStatus.State.UNMANAGED
-                                        : choice.cordon(gpu).isPresent()
-                                                ? GpuStatus.State.CORDONED
-                                                : GpuStatus.State.FREE;
-        return new GpuStatus(
-                gpu, state, lease, Optional.empty(), "", uses.of(gpu), choice.cordon(gpu));
+                lease.map(it ->
+                                it.isReservation()
+                                        ? GpuStatus.State.RESERVED
+                                        : GpuStatus.State.HELD)
+                        .orElse(verdict.state());
+        return new GpuStatus(verdict, state, lease, Optional.empty(), "");
     }
 }

@@ -46,7 +46,7 @@ class AfterStopTest {
                         Map.of(A.uuid(), new Holdings.Stopped("abc", ALICE, "train-7", 1)),
                         Map.of(),
                         List.of());
-        return new GpuChoice(
+        return TestingLeases.choice(
                 List.of(A, B), GpuTraits.UNKNOWN, holdings, UnmanagedUses.NONE, waiting, policy);
     }
 
@@ -64,7 +64,8 @@ class AfterStopTest {
 
     private static List<Gpu> chosen(GpuChoice choice, GpuRequest request, Owner owner)
             throws Exception {
-        return assertInstanceOf(GpuChoice.Chosen.class, choice.of(request, owner)).gpus();
+        return assertInstanceOf(Outcome.Chosen.class, choice.of(new Requested(request, owner)))
+                .gpus();
     }
 
     @Test
@@ -73,22 +74,22 @@ class AfterStopTest {
         assertEquals(List.of(A), chosen(choice(), devices(A), ALICE));
         assertEquals(List.of(B), chosen(choice(), count(1), BOB));
         for (GpuRequest request : List.of(devices(A), count(2), new GpuRequest.All())) {
-            GpuChoice.Taken taken =
-                    assertInstanceOf(GpuChoice.Taken.class, choice().of(request, BOB));
+            Outcome.Taken taken =
+                    assertInstanceOf(Outcome.Taken.class, choice().of(new Requested(request, BOB)));
             String reason = ChoiceText.reason(taken);
             assertEquals(
                     "GPU 0 (" + A.shortUuid() + ") is kept for alice until ",
                     reason.replaceFirst("^.*(?=GPU 0)", "").replaceFirst("(?<=until ).*", ""));
             assertEquals(true, reason.endsWith(", since container train-7 has stopped"), reason);
         }
-        assertInstanceOf(GpuChoice.Taken.class, choice().chosenBy(List.of(A, B), _ -> true));
+        assertInstanceOf(Outcome.Taken.class, choice().chosenBy(List.of(A, B), _ -> true));
     }
 
     @Test
     void timeEndsAndWithoutTheKeyThereIsNone() throws Exception {
         GpuChoice over = choice(POLICY, Duration.ofMinutes(15), List.of());
         assertEquals(List.of(A, B), chosen(over, count(2), BOB));
-        assertEquals(Optional.empty(), over.setAside(A));
+        assertEquals(Optional.empty(), over.verdict(A).kept());
         GpuChoice without = choice(TestingLeases.POLICY, Duration.ofMinutes(10), List.of());
         assertEquals(List.of(A, B), chosen(without, count(2), BOB));
     }
@@ -98,11 +99,11 @@ class AfterStopTest {
     void clientThatWaitsIsServedWhenTheTimeIsOver() throws Exception {
         Ticket bob = TestingLeases.ticket(1, BOB, count(2));
         GpuChoice now = choice(POLICY, Duration.ofMinutes(10), List.of(bob));
-        assertEquals(Optional.of(bob), now.keptFor(B));
-        assertEquals(Optional.empty(), now.keptFor(A));
+        assertEquals(Optional.of(bob), now.verdict(B).keptFor());
+        assertEquals(Optional.empty(), now.verdict(A).keptFor());
         assertEquals(List.of(A), chosen(now, count(1), ALICE));
         GpuChoice over = choice(POLICY, Duration.ofMinutes(16), List.of(bob));
-        assertEquals(Optional.of(bob), over.keptFor(A));
+        assertEquals(Optional.of(bob), over.verdict(A).keptFor());
     }
 
     private static LeasePolicy limited(int gpus) {
@@ -155,7 +156,7 @@ class AfterStopTest {
         assertEquals(Set.of(A.uuid(), B.uuid(), C.uuid()), kept(all, 3));
         assertEquals(Set.of(B.uuid(), C.uuid()), kept(stopped(List.of(), ALICE, BOB, ALICE), 1));
         GpuChoice choice =
-                new GpuChoice(
+                TestingLeases.choice(
                         List.of(A, B, C),
                         GpuTraits.UNKNOWN,
                         all,
@@ -163,7 +164,7 @@ class AfterStopTest {
                         List.of(),
                         limited(1));
         assertEquals(List.of(A), chosen(choice, count(1), BOB));
-        assertInstanceOf(GpuChoice.Taken.class, choice.of(devices(C), BOB));
+        assertInstanceOf(Outcome.Taken.class, choice.of(new Requested(devices(C), BOB)));
         // What is kept does not bar its owner from another GPU.
         assertEquals(List.of(A), chosen(choice, devices(A), ALICE));
     }

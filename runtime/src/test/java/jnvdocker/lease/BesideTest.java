@@ -36,22 +36,22 @@ class BesideTest {
     private static final Lease TRAIN = held(1, ALICE, "train-7", A, B);
     private static final Lease BOBS = held(2, BOB, "bobs", C);
 
-    private static GpuChoice.Outcome of(String name, Owner owner, LeasePolicy policy, Lease... all)
+    private static Outcome of(String name, Owner owner, LeasePolicy policy, Lease... all)
             throws RefusedException {
-        return new GpuChoice(
+        return TestingLeases.choice(
                         List.of(A, B, C),
                         GpuTraits.UNKNOWN,
                         holdings(List.of(all), Map.of()),
                         UnmanagedUses.NONE,
                         List.of(),
                         policy)
-                .of(new GpuRequest.With(name), owner);
+                .of(new Requested(new GpuRequest.With(name), owner));
     }
 
     private static void assertRefused(String why, String name, Owner owner, Lease... all)
             throws RefusedException {
-        GpuChoice.Impossible outcome =
-                assertInstanceOf(GpuChoice.NotBeside.class, of(name, owner, POLICY, all));
+        Outcome.Impossible outcome =
+                assertInstanceOf(Outcome.NotBeside.class, of(name, owner, POLICY, all));
         assertEquals("--gpus with=" + name + ": " + why, ChoiceText.refusal(outcome).message());
     }
 
@@ -59,7 +59,7 @@ class BesideTest {
     void aContainerIsNamedAsDockerNamesItOrByItsClaim() throws RefusedException {
         for (String name : List.of("train-7", "cccccccccccc", "c".repeat(64), TRAIN.claim().id())) {
             assertEquals(
-                    new GpuChoice.Chosen(List.of(A, B), Optional.of(TRAIN), Map.of()),
+                    new Outcome.Chosen(List.of(A, B), Optional.of(TRAIN), Map.of()),
                     of(name, ALICE, POLICY, TRAIN));
         }
         assertRefused(
@@ -82,18 +82,17 @@ class BesideTest {
                 TRAIN,
                 BOBS);
         Lease unknown = held(3, Owner.UNKNOWN, "any", C);
-        assertInstanceOf(
-                GpuChoice.NotBeside.class, of("any", Owner.UNKNOWN, POLICY, TRAIN, unknown));
+        assertInstanceOf(Outcome.NotBeside.class, of("any", Owner.UNKNOWN, POLICY, TRAIN, unknown));
         Lease guessed = held(3, Owner.guessed("alice"), "any", C);
         assertInstanceOf(
-                GpuChoice.NotBeside.class, of("any", Owner.guessed("alice"), POLICY, guessed));
+                Outcome.NotBeside.class, of("any", Owner.guessed("alice"), POLICY, guessed));
     }
 
     @Test
     void ofOneNameTheUsersOwnCounts() throws RefusedException {
         Lease bobs = held(2, BOB, "train-7", C);
         assertEquals(
-                new GpuChoice.Chosen(List.of(A, B), Optional.of(TRAIN), Map.of()),
+                new Outcome.Chosen(List.of(A, B), Optional.of(TRAIN), Map.of()),
                 of("train-7", ALICE, POLICY, bobs, TRAIN));
         Lease second = held(3, ALICE, "train-7", C);
         assertRefused(
@@ -125,21 +124,22 @@ class BesideTest {
                         Optional.empty(),
                         0,
                         Optional.empty());
-        assertInstanceOf(GpuChoice.NotBeside.class, of("train-7", ALICE, POLICY, lease));
+        assertInstanceOf(Outcome.NotBeside.class, of("train-7", ALICE, POLICY, lease));
     }
 
     @Test
     void aSickGpuGetsNoOtherHolder() throws RefusedException {
         Gpu sick = A.with(new Refusal("it is lost", "check it"));
         GpuChoice choice =
-                new GpuChoice(
+                TestingLeases.choice(
                         List.of(sick, B, C),
                         GpuTraits.UNKNOWN,
                         holdings(List.of(TRAIN), Map.of()),
                         UnmanagedUses.NONE,
                         List.of(),
                         POLICY);
-        assertEquals(new GpuChoice.Sick(sick), choice.of(new GpuRequest.With("train-7"), ALICE));
+        Outcome outcome = choice.of(new Requested(new GpuRequest.With("train-7"), ALICE));
+        assertEquals(sick, assertInstanceOf(Outcome.Barred.class, outcome).gpu().gpu());
     }
 
     /** The user has these GPUs already. */
@@ -148,7 +148,7 @@ class BesideTest {
         LeasePolicy two =
                 TestingLeases.policy(OptionalInt.of(2), Optional.empty(), List.of(), false);
         assertEquals(
-                new GpuChoice.Chosen(List.of(A, B), Optional.of(TRAIN), Map.of()),
+                new Outcome.Chosen(List.of(A, B), Optional.of(TRAIN), Map.of()),
                 of("train-7", ALICE, two, TRAIN));
         Lease other = beside(TRAIN, "222222222222");
         Holdings both = holdings(List.of(TRAIN, other), Map.of());

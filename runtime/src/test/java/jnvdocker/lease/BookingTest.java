@@ -55,7 +55,7 @@ class BookingTest {
                         false,
                         Optional.empty(),
                         new BookingRule(kind, Duration.ofDays(7)));
-        return new GpuChoice(
+        return TestingLeases.choice(
                 List.of(A, B, C),
                 GpuTraits.UNKNOWN,
                 holdings(bookings),
@@ -72,12 +72,12 @@ class BookingTest {
         return new GpuRequest.Devices(List.of(gpu.uuid()));
     }
 
-    private static List<Gpu> chosen(GpuChoice.Outcome outcome) {
-        return assertInstanceOf(GpuChoice.Chosen.class, outcome).gpus();
+    private static List<Gpu> chosen(Outcome outcome) {
+        return assertInstanceOf(Outcome.Chosen.class, outcome).gpus();
     }
 
-    private static Refusal refusal(GpuChoice.Outcome outcome) {
-        return ChoiceText.refusal(assertInstanceOf(GpuChoice.Taken.class, outcome));
+    private static Refusal refusal(Outcome outcome) {
+        return ChoiceText.refusal(assertInstanceOf(Outcome.Taken.class, outcome));
     }
 
     @Test
@@ -85,25 +85,31 @@ class BookingTest {
         for (BookingRule.Kind kind : BookingRule.Kind.values()) {
             GpuChoice choice = choice(kind, PRESENT);
             for (GpuRequest request : List.of(devices(A), count(3), new GpuRequest.All())) {
-                Refusal refusal = refusal(choice.of(request, BOB, Optional.of(HOUR)));
+                Refusal refusal =
+                        refusal(
+                                choice.of(
+                                        TestingLeases.requested(request, BOB, Optional.of(HOUR))));
                 assertTrue(
                         refusal.what().contains("is booked for alice until "), refusal::toString);
             }
-            assertEquals(List.of(B, C), chosen(choice.of(count(2), BOB)));
-            assertEquals(List.of(A), chosen(choice.of(devices(A), ALICE)));
-            assertInstanceOf(GpuChoice.Taken.class, choice.chosenBy(List.of(A), _ -> true));
-            assertEquals(Optional.of(PRESENT), choice.setAside(A));
+            assertEquals(List.of(B, C), chosen(choice.of(new Requested(count(2), BOB))));
+            assertEquals(List.of(A), chosen(choice.of(new Requested(devices(A), ALICE))));
+            assertInstanceOf(Outcome.Taken.class, choice.chosenBy(List.of(A), _ -> true));
+            assertEquals(Optional.of(PRESENT), choice.verdict(A).kept());
         }
     }
 
     /** The other GPUs have been idle for less time, and come first nevertheless. */
     @Test
     void userGetsTheBookedGpuAndOthersGetItLast() throws Exception {
-        assertEquals(List.of(A), chosen(choice(BookingRule.Kind.END, PRESENT).of(count(1), ALICE)));
+        assertEquals(
+                List.of(A),
+                chosen(choice(BookingRule.Kind.END, PRESENT).of(new Requested(count(1), ALICE))));
         GpuChoice later = choice(BookingRule.Kind.END, LATER);
-        assertEquals(List.of(A), chosen(choice(BookingRule.Kind.END).of(count(1), BOB)));
-        assertEquals(List.of(B, C), chosen(later.of(count(2), BOB)));
-        assertEquals(List.of(A, B, C), chosen(later.of(count(3), BOB)));
+        assertEquals(
+                List.of(A), chosen(choice(BookingRule.Kind.END).of(new Requested(count(1), BOB))));
+        assertEquals(List.of(B, C), chosen(later.of(new Requested(count(2), BOB))));
+        assertEquals(List.of(A, B, C), chosen(later.of(new Requested(count(3), BOB))));
     }
 
     @Test
@@ -133,20 +139,21 @@ class BookingTest {
     void requestThatMayOutlastTheBeginningIsRefusedIfTheLabWantsThat() throws Exception {
         GpuChoice strict = choice(BookingRule.Kind.REFUSE, LATER);
         Optional<Duration> shorter = Optional.of(HOUR);
-        assertEquals(List.of(A), chosen(strict.of(devices(A), BOB, shorter)));
-        assertEquals(List.of(A), chosen(strict.of(devices(A), ALICE)));
+        assertEquals(
+                List.of(A), chosen(strict.of(TestingLeases.requested(devices(A), BOB, shorter))));
+        assertEquals(List.of(A), chosen(strict.of(new Requested(devices(A), ALICE))));
         for (Optional<Duration> time :
                 List.of(Optional.<Duration>empty(), Optional.of(HOUR.plusSeconds(1)))) {
-            Refusal refusal = refusal(strict.of(devices(A), BOB, time));
+            Refusal refusal = refusal(strict.of(TestingLeases.requested(devices(A), BOB, time)));
             assertTrue(refusal.what().contains("is booked for alice from "), refusal::toString);
             assertTrue(
                     refusal.toString().contains("say with --gpu-time that you need less"),
                     refusal::toString);
         }
-        assertEquals(List.of(B, C), chosen(strict.of(count(2), BOB)));
-        assertInstanceOf(GpuChoice.Taken.class, strict.chosenBy(List.of(A), _ -> true));
+        assertEquals(List.of(B, C), chosen(strict.of(new Requested(count(2), BOB))));
+        assertInstanceOf(Outcome.Taken.class, strict.chosenBy(List.of(A), _ -> true));
         GpuChoice end = choice(BookingRule.Kind.END, LATER);
-        assertEquals(List.of(A), chosen(end.of(devices(A), BOB)));
+        assertEquals(List.of(A), chosen(end.of(new Requested(devices(A), BOB))));
         assertEquals(List.of(A), chosen(end.chosenBy(List.of(A), _ -> true)));
     }
 
@@ -166,13 +173,14 @@ class BookingTest {
                 Booking.of(1, ALICE, List.of(ClaimedGpu.of(instance)), NOW.plus(HOUR), Instant.MAX);
         GpuChoice choice = choice(BookingRule.Kind.END, now);
         for (GpuRequest request : List.of(devices(A), count(3), new GpuRequest.All())) {
-            Refusal refusal = refusal(choice.of(request, BOB));
+            Refusal refusal = refusal(choice.of(new Requested(request, BOB)));
             assertTrue(refusal.what().contains("is booked for alice until "), refusal::toString);
         }
-        assertEquals(List.of(A), chosen(choice.of(devices(A), ALICE)));
-        assertInstanceOf(GpuChoice.Taken.class, choice.chosenBy(List.of(A), _ -> true));
+        assertEquals(List.of(A), chosen(choice.of(new Requested(devices(A), ALICE))));
+        assertInstanceOf(Outcome.Taken.class, choice.chosenBy(List.of(A), _ -> true));
         assertInstanceOf(
-                GpuChoice.Taken.class, choice(BookingRule.Kind.REFUSE, later).of(devices(A), BOB));
+                Outcome.Taken.class,
+                choice(BookingRule.Kind.REFUSE, later).of(new Requested(devices(A), BOB)));
         assertEquals(Optional.of(HOUR), holdings(later).time(claim(BOB, A), Optional.empty()));
         assertEquals(
                 Optional.of(HOUR), holdings(later).time(claim(BOB, instance), Optional.empty()));
@@ -184,9 +192,9 @@ class BookingTest {
     void bookingThatIsOverDoesNotCount() throws Exception {
         for (BookingRule.Kind kind : BookingRule.Kind.values()) {
             GpuChoice choice = choice(kind, OVER);
-            assertEquals(List.of(A), chosen(choice.of(devices(A), BOB)));
-            assertEquals(Optional.empty(), choice.setAside(A));
-            assertEquals(List.of(), choice.bookings(A));
+            assertEquals(List.of(A), chosen(choice.of(new Requested(devices(A), BOB))));
+            assertEquals(Optional.empty(), choice.verdict(A).kept());
+            assertEquals(List.of(), holdings(OVER).bookings(A));
         }
     }
 }

@@ -11,6 +11,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.text.ChoiceText;
+import jnvdocker.lease.text.LastingText;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.words.RefusedException;
@@ -53,7 +54,7 @@ class FilteredChoiceTest {
     }
 
     private static GpuChoice choice(GpuTraits traits, List<Lease> leases) {
-        return new GpuChoice(
+        return TestingLeases.choice(
                 ALL,
                 traits,
                 TestingLeases.holdings(leases, Map.of()),
@@ -67,14 +68,16 @@ class FilteredChoiceTest {
     }
 
     private static List<Gpu> chosen(GpuChoice choice, String option) throws RefusedException {
-        return assertInstanceOf(GpuChoice.Chosen.class, choice.of(request(option), ALICE)).gpus();
+        return assertInstanceOf(
+                        Outcome.Chosen.class, choice.of(new Requested(request(option), ALICE)))
+                .gpus();
     }
 
     private static String refusal(GpuChoice choice, String option) throws RefusedException {
-        return switch (choice.of(request(option), ALICE)) {
-            case GpuChoice.Impossible why -> ChoiceText.refusal(why).message();
-            case GpuChoice.Busy busy -> ChoiceText.refusal(busy).message();
-            case GpuChoice.Chosen chosen -> throw new AssertionError(chosen);
+        return switch (choice.of(new Requested(request(option), ALICE))) {
+            case Outcome.Impossible why -> ChoiceText.refusal(why).message();
+            case Outcome.Busy busy -> ChoiceText.refusal(busy).message();
+            case Outcome.Chosen chosen -> throw new AssertionError(chosen);
         };
     }
 
@@ -153,13 +156,13 @@ class FilteredChoiceTest {
                         Optional.empty());
         GpuChoice choice = choice(TRAITS, List.of(TestingLeases.held(1, ALICE, "train", LARGE)));
         assertTrue(choice.keep(ticket));
-        assertEquals(Optional.of(ticket), choice.keptFor(LARGER));
+        assertEquals(Optional.of(ticket), choice.verdict(LARGER).keptFor());
         assertEquals(List.of(T4, SMALL), chosen(choice, "2"));
         GpuChoice blind = choice(GpuTraits.UNKNOWN, List.of());
         assertFalse(blind.keep(ticket));
         assertEquals(
                 "NVML does not report the memory of GPUs 0-3",
-                ChoiceText.obstacles(blind.obstacles(ticket)));
+                LastingText.of(blind.scope(ticket.requested())));
         Ticket more =
                 new Ticket(
                         2,
@@ -174,7 +177,7 @@ class FilteredChoiceTest {
                         Optional.empty());
         assertEquals(
                 "this host has only 2 GPUs with at least 80 GB of memory",
-                ChoiceText.obstacles(choice(TRAITS, List.of()).obstacles(more)));
+                LastingText.of(choice(TRAITS, List.of()).scope(more.requested())));
     }
 
     @Test
@@ -182,7 +185,7 @@ class FilteredChoiceTest {
         List<Gpu> gpus = TestingConnections.gpus(8);
         GpuTraits traits = new GpuTraits(TestingConnections.a40x8(), Map.of());
         GpuChoice choice =
-                new GpuChoice(
+                TestingLeases.choice(
                         gpus,
                         traits,
                         TestingLeases.holdings(

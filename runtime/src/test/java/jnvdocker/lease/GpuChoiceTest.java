@@ -151,7 +151,7 @@ class GpuChoiceTest {
                 held(1, ALICE, "train-7", A, B),
                 reserved(2, BOB, D));
         GpuChoice choice =
-                new GpuChoice(
+                TestingLeases.choice(
                         List.of(A),
                         GpuTraits.UNKNOWN,
                         holdings(held(1, ALICE, "train-7", A)),
@@ -161,7 +161,9 @@ class GpuChoiceTest {
         assertEquals(
                 "1 GPU requested, but none is free: GPU 0 (GPU-5c1a1003) is held by alice's"
                         + " container train-7 since 2024-01-02 09:12; wait with --gpu-wait",
-                ChoiceText.refusal(assertInstanceOf(GpuChoice.Busy.class, choice.of(ONE, ALICE)))
+                ChoiceText.refusal(
+                                assertInstanceOf(
+                                        Outcome.Busy.class, choice.of(new Requested(ONE, ALICE))))
                         .message());
     }
 
@@ -169,8 +171,8 @@ class GpuChoiceTest {
     void aGpuThatIsUsedWithoutALeaseIsNeverPicked() throws RefusedException {
         UnmanagedUses used = unmanaged(false, process(A), container(C));
         GpuChoice choice =
-                new GpuChoice(ALL, GpuTraits.UNKNOWN, holdings(), used, List.of(), POLICY);
-        assertEquals(new GpuChoice.Chosen(List.of(B, D)), choice.of(TWO, ALICE));
+                TestingLeases.choice(ALL, GpuTraits.UNKNOWN, holdings(), used, List.of(), POLICY);
+        assertEquals(new Outcome.Chosen(List.of(B, D)), choice.of(new Requested(TWO, ALICE)));
         assertBusy(
                 "3 GPUs requested, but only GPUs 1,3 are free: GPU 0 (GPU-5c1a1003) is used by"
                         + " root's process python3 (pid 4711), which jnvdocker did not start, GPU 2"
@@ -206,9 +208,11 @@ class GpuChoiceTest {
     void aGpuThatIsUsedWithoutALeaseMayBeNamedWhereThatIsAllowed() throws RefusedException {
         UnmanagedUses used = unmanaged(true, process(A), process(B), container(C), container(D));
         GpuChoice choice =
-                new GpuChoice(ALL, GpuTraits.UNKNOWN, holdings(), used, List.of(), POLICY);
-        assertEquals(new GpuChoice.Chosen(List.of(A, C)), choice.of(devices("0", "2"), ALICE));
-        assertInstanceOf(GpuChoice.Busy.class, choice.of(ONE, ALICE));
+                TestingLeases.choice(ALL, GpuTraits.UNKNOWN, holdings(), used, List.of(), POLICY);
+        assertEquals(
+                new Outcome.Chosen(List.of(A, C)),
+                choice.of(new Requested(devices("0", "2"), ALICE)));
+        assertInstanceOf(Outcome.Busy.class, choice.of(new Requested(ONE, ALICE)));
     }
 
     @Test
@@ -225,8 +229,10 @@ class GpuChoiceTest {
     void aCordonedGpuGetsNoNewHolder() throws RefusedException {
         LeasePolicy policy = policy(0, "1");
         assertEquals(
-                new GpuChoice.Chosen(List.of(A, C, D)), choice(policy, A, B, C, D).of(EVERY, BOB));
-        assertEquals(new GpuChoice.Chosen(List.of(C)), choice(policy, B, C).of(ONE, BOB));
+                new Outcome.Chosen(List.of(A, C, D)),
+                choice(policy, A, B, C, D).of(new Requested(EVERY, BOB)));
+        assertEquals(
+                new Outcome.Chosen(List.of(C)), choice(policy, B, C).of(new Requested(ONE, BOB)));
         assertEquals(
                 "GPU 1 (GPU-5c1a2006) is cordoned in the configuration; take"
                         + " another (free: 0,2,3), or contact an administrator",
@@ -247,7 +253,7 @@ class GpuChoiceTest {
         var holdings =
                 TestingLeases.cordoned(B, new Cordon.ByCommand(ALICE, time(9, 12), "fan is loud"));
         GpuChoice choice =
-                new GpuChoice(
+                TestingLeases.choice(
                         ALL, GpuTraits.UNKNOWN, holdings, UnmanagedUses.NONE, List.of(), POLICY);
         assertEquals(
                 "GPU 1 (GPU-5c1a2006) is cordoned by alice since 2024-01-02 09:12 (fan is loud);"
@@ -259,10 +265,12 @@ class GpuChoiceTest {
     void heldGpusCountTowardsTheQuota() throws RefusedException {
         Lease train = held(1, ALICE, "train-7", A);
         GpuChoice choice = choice(policy(2), List.of(train), List.of());
-        assertEquals(new GpuChoice.Chosen(List.of(B)), choice.of(ONE, ALICE));
-        assertEquals(new GpuChoice.Chosen(List.of(B, C)), choice.of(TWO, BOB));
-        GpuChoice.Busy busy =
-                assertInstanceOf(GpuChoice.Busy.class, choice.of(devices("1", "GPU-7777"), ALICE));
+        assertEquals(new Outcome.Chosen(List.of(B)), choice.of(new Requested(ONE, ALICE)));
+        assertEquals(new Outcome.Chosen(List.of(B, C)), choice.of(new Requested(TWO, BOB)));
+        Outcome.Busy busy =
+                assertInstanceOf(
+                        Outcome.Busy.class,
+                        choice.of(new Requested(devices("1", "GPU-7777"), ALICE)));
         assertEquals(
                 "alice has 1 of the 2 GPUs that each user may have (max_gpus_per_user): container"
                         + " train-7 holds GPU 0; wait with --gpu-wait, stop one, or request fewer",
@@ -284,12 +292,12 @@ class GpuChoiceTest {
         Ticket first = TestingLeases.ticket(1, ALICE, ONE);
         Ticket second = TestingLeases.ticket(2, BOB, devices("2"));
         GpuChoice choice = choice(policy(2), List.of(train), List.of(first, second));
-        assertEquals(Optional.empty(), choice.keptFor(D));
-        assertEquals(Optional.of(second), choice.keptFor(C));
-        assertEquals(new GpuChoice.Chosen(List.of(D)), choice.of(ONE, BOB));
+        assertEquals(Optional.empty(), choice.verdict(D).keptFor());
+        assertEquals(Optional.of(second), choice.verdict(C).keptFor());
+        assertEquals(new Outcome.Chosen(List.of(D)), choice.of(new Requested(ONE, BOB)));
         GpuChoice without = choice(POLICY, List.of(train), List.of(first, second));
-        assertEquals(Optional.of(first), without.keptFor(C));
-        assertEquals(new GpuChoice.Chosen(List.of(D)), without.of(ONE, BOB));
+        assertEquals(Optional.of(first), without.verdict(C).keptFor());
+        assertEquals(new Outcome.Chosen(List.of(D)), without.of(new Requested(ONE, BOB)));
     }
 
     /** Only the user herself can end the lease that she waits for. */
@@ -299,8 +307,8 @@ class GpuChoiceTest {
         for (GpuRequest request : List.of(EVERY, new GpuRequest.Count(4), devices("0", "3"))) {
             Ticket waits = TestingLeases.ticket(1, ALICE, request);
             GpuChoice choice = choice(POLICY, List.of(train), List.of(waits));
-            assertEquals(Optional.empty(), choice.keptFor(D), request::toString);
-            assertEquals(new GpuChoice.Chosen(List.of(B, C)), choice.of(TWO, BOB));
+            assertEquals(Optional.empty(), choice.verdict(D).keptFor(), request::toString);
+            assertEquals(new Outcome.Chosen(List.of(B, C)), choice.of(new Requested(TWO, BOB)));
         }
     }
 
@@ -311,7 +319,7 @@ class GpuChoiceTest {
         for (GpuRequest request : List.of(EVERY, new GpuRequest.Count(4), devices("0", "3"))) {
             Ticket waits = TestingLeases.ticket(1, ALICE, request);
             GpuChoice choice = choice(POLICY, List.of(train), List.of(waits));
-            assertEquals(Optional.of(waits), choice.keptFor(D), request::toString);
+            assertEquals(Optional.of(waits), choice.verdict(D).keptFor(), request::toString);
         }
     }
 
@@ -322,22 +330,29 @@ class GpuChoiceTest {
         for (GpuRequest request : List.of(EVERY, new GpuRequest.Count(4), devices("0", "3"))) {
             Ticket waits = TestingLeases.ticket(1, ALICE, request);
             GpuChoice choice =
-                    new GpuChoice(ALL, GpuTraits.UNKNOWN, holdings(), used, List.of(waits), POLICY);
-            assertEquals(new GpuChoice.Chosen(List.of(B)), choice.of(ONE, BOB), request::toString);
+                    TestingLeases.choice(
+                            ALL, GpuTraits.UNKNOWN, holdings(), used, List.of(waits), POLICY);
+            assertEquals(
+                    new Outcome.Chosen(List.of(B)),
+                    choice.of(new Requested(ONE, BOB)),
+                    request::toString);
         }
         for (GpuRequest request : List.of(new GpuRequest.Count(4), devices("0", "3"))) {
             Ticket waits = TestingLeases.ticket(1, ALICE, request);
             GpuChoice choice = choice(policy(0, "0"), List.of(), List.of(waits));
-            assertEquals(new GpuChoice.Chosen(List.of(B)), choice.of(ONE, BOB), request::toString);
+            assertEquals(
+                    new Outcome.Chosen(List.of(B)),
+                    choice.of(new Requested(ONE, BOB)),
+                    request::toString);
             var without =
-                    new GpuChoice(
+                    TestingLeases.choice(
                             List.of(B, C, D),
                             GpuTraits.UNKNOWN,
                             holdings(),
                             UnmanagedUses.NONE,
                             List.of(waits),
                             POLICY);
-            assertEquals(new GpuChoice.Chosen(List.of(B)), without.of(ONE, BOB));
+            assertEquals(new Outcome.Chosen(List.of(B)), without.of(new Requested(ONE, BOB)));
         }
     }
 
@@ -381,9 +396,11 @@ class GpuChoiceTest {
             throws RefusedException {
         var holdings = TestingLeases.holdings(leases, NEVER_USED);
         var choice =
-                new GpuChoice(
+                TestingLeases.choice(
                         gpus, GpuTraits.UNKNOWN, holdings, UnmanagedUses.NONE, List.of(), POLICY);
-        return ChoiceText.refusal(assertInstanceOf(GpuChoice.Busy.class, choice.of(request, BOB)))
+        return ChoiceText.refusal(
+                        assertInstanceOf(
+                                Outcome.Busy.class, choice.of(new Requested(request, BOB))))
                 .message();
     }
 
@@ -409,7 +426,7 @@ class GpuChoiceTest {
     }
 
     private static GpuChoice choice(LeasePolicy policy, Gpu... gpus) {
-        return new GpuChoice(
+        return TestingLeases.choice(
                 List.of(gpus),
                 GpuTraits.UNKNOWN,
                 holdings(),
@@ -420,13 +437,14 @@ class GpuChoiceTest {
 
     private static GpuChoice choice(LeasePolicy policy, List<Lease> leases, List<Ticket> waiting) {
         var holdings = TestingLeases.holdings(leases, NEVER_USED);
-        return new GpuChoice(ALL, GpuTraits.UNKNOWN, holdings, UnmanagedUses.NONE, waiting, policy);
+        return TestingLeases.choice(
+                ALL, GpuTraits.UNKNOWN, holdings, UnmanagedUses.NONE, waiting, policy);
     }
 
     private static String refusal(GpuChoice choice, GpuRequest request, Owner owner) {
         try {
-            GpuChoice.Outcome outcome = choice.of(request, owner);
-            return ChoiceText.refusal(assertInstanceOf(GpuChoice.Impossible.class, outcome))
+            Outcome outcome = choice.of(new Requested(request, owner));
+            return ChoiceText.refusal(assertInstanceOf(Outcome.Impossible.class, outcome))
                     .message();
         } catch (RefusedException e) {
             return e.getMessage();
@@ -460,21 +478,21 @@ class GpuChoiceTest {
                 many.stream()
                         .map(gpu -> held(gpu.index(), ALICE, "c" + gpu.index(), gpu))
                         .toArray(Lease[]::new);
-        GpuChoice.Outcome outcome =
-                new GpuChoice(
+        Outcome outcome =
+                TestingLeases.choice(
                                 many,
                                 GpuTraits.UNKNOWN,
                                 holdings(leases),
                                 UnmanagedUses.NONE,
                                 List.of(),
                                 POLICY)
-                        .of(ONE, ALICE);
+                        .of(new Requested(ONE, ALICE));
         assertEquals(
                 "1 GPU requested, but none is free: GPU 0 (GPU-00000000) is held by alice's"
                     + " container c0 since 2024-01-02 09:12, GPU 1 is held by alice's container c1,"
                     + " GPU 2 is held by alice's container c2, GPU 3 is held by alice's container"
                     + " c3, and others by 2 more; wait with --gpu-wait",
-                ChoiceText.refusal(assertInstanceOf(GpuChoice.Busy.class, outcome)).message());
+                ChoiceText.refusal(assertInstanceOf(Outcome.Busy.class, outcome)).message());
     }
 
     @Test
@@ -555,14 +573,15 @@ class GpuChoiceTest {
             GpuRequest request, List<Gpu> gpus, List<Lease> leases, Map<Gpu, Instant> idle)
             throws RefusedException {
         GpuChoice choice =
-                new GpuChoice(
+                TestingLeases.choice(
                         gpus,
                         GpuTraits.UNKNOWN,
                         TestingLeases.holdings(leases, idle),
                         UnmanagedUses.NONE,
                         List.of(),
                         POLICY);
-        return assertInstanceOf(GpuChoice.Chosen.class, choice.of(request, ALICE)).gpus();
+        return assertInstanceOf(Outcome.Chosen.class, choice.of(new Requested(request, ALICE)))
+                .gpus();
     }
 
     private static void assertBusy(String refusal, GpuRequest request, Lease... leases)
@@ -573,23 +592,23 @@ class GpuChoiceTest {
     private static void assertBusy(
             String refusal, GpuRequest request, UnmanagedUses unmanaged, Lease... leases)
             throws RefusedException {
-        GpuChoice.Outcome outcome =
-                new GpuChoice(
+        Outcome outcome =
+                TestingLeases.choice(
                                 ALL,
                                 GpuTraits.UNKNOWN,
                                 holdings(leases),
                                 unmanaged,
                                 List.of(),
                                 POLICY)
-                        .of(request, ALICE);
-        GpuChoice.Busy busy = assertInstanceOf(GpuChoice.Busy.class, outcome);
+                        .of(new Requested(request, ALICE));
+        Outcome.Busy busy = assertInstanceOf(Outcome.Busy.class, outcome);
         assertEquals(refusal, ChoiceText.refusal(busy).message());
         assertEquals(List.of(leases), busy.leases());
     }
 
     private static void assertRefused(String refusal, GpuRequest request, List<Gpu> gpus) {
         GpuChoice choice =
-                new GpuChoice(
+                TestingLeases.choice(
                         gpus, GpuTraits.UNKNOWN, holdings(), UnmanagedUses.NONE, List.of(), POLICY);
         assertEquals(refusal, refusal(choice, request, ALICE));
     }

@@ -37,7 +37,7 @@ class InstanceLimitTest {
     }
 
     private static GpuChoice choice(List<Gpu> gpus, int limit, Lease... leases) {
-        return new GpuChoice(
+        return TestingLeases.choice(
                 gpus,
                 GpuTraits.UNKNOWN,
                 TestingLeases.holdings(List.of(leases), Map.of()),
@@ -47,15 +47,15 @@ class InstanceLimitTest {
     }
 
     private static List<Gpu> chosen(GpuChoice choice, String option) throws RefusedException {
-        GpuChoice.Outcome outcome = choice.of(GpuRequest.parseOption(option), ALICE);
-        return assertInstanceOf(GpuChoice.Chosen.class, outcome).gpus();
+        Outcome outcome = choice.of(new Requested(GpuRequest.parseOption(option), ALICE));
+        return assertInstanceOf(Outcome.Chosen.class, outcome).gpus();
     }
 
     private static String refusal(GpuChoice choice, String option) throws RefusedException {
-        return switch (choice.of(GpuRequest.parseOption(option), ALICE)) {
-            case GpuChoice.Impossible why -> ChoiceText.refusal(why).message();
-            case GpuChoice.Busy busy -> ChoiceText.refusal(busy).message();
-            case GpuChoice.Chosen chosen -> throw new AssertionError(chosen);
+        return switch (choice.of(new Requested(GpuRequest.parseOption(option), ALICE))) {
+            case Outcome.Impossible why -> ChoiceText.refusal(why).message();
+            case Outcome.Busy busy -> ChoiceText.refusal(busy).message();
+            case Outcome.Chosen chosen -> throw new AssertionError(chosen);
         };
     }
 

@@ -39,14 +39,21 @@ class LimitedChoiceTest {
 
     private static GpuChoice choice(Limits limits, Allowances allowances, Lease... held) {
         return new GpuChoice(
-                List.of(A, B, C),
-                GpuTraits.UNKNOWN,
-                TestingLeases.holdings(List.of(held), Map.of()),
-                UnmanagedUses.NONE,
-                List.of(),
-                new LeasePolicy(
-                        limits, 1, List.of(), List.of(), false, Optional.empty(), BookingRule.NONE),
-                allowances);
+                new Situation(
+                        List.of(A, B, C),
+                        GpuTraits.UNKNOWN,
+                        TestingLeases.holdings(List.of(held), Map.of()),
+                        UnmanagedUses.NONE,
+                        new LeasePolicy(
+                                limits,
+                                1,
+                                List.of(),
+                                List.of(),
+                                false,
+                                Optional.empty(),
+                                BookingRule.NONE),
+                        allowances),
+                List.of());
     }
 
     private static GpuChoice choice(Limits limits, Lease... held) {
@@ -61,15 +68,15 @@ class LimitedChoiceTest {
         return new GpuRequest.Devices(List.of(id));
     }
 
-    private static List<Gpu> chosen(GpuChoice.Outcome outcome) {
-        return assertInstanceOf(GpuChoice.Chosen.class, outcome).gpus();
+    private static List<Gpu> chosen(Outcome outcome) {
+        return assertInstanceOf(Outcome.Chosen.class, outcome).gpus();
     }
 
-    private static String refusal(GpuChoice.Outcome outcome) {
+    private static String refusal(Outcome outcome) {
         return switch (outcome) {
-            case GpuChoice.Impossible why -> ChoiceText.refusal(why).message();
-            case GpuChoice.Busy busy -> ChoiceText.refusal(busy).message();
-            case GpuChoice.Chosen gpus -> gpus.toString();
+            case Outcome.Impossible why -> ChoiceText.refusal(why).message();
+            case Outcome.Busy busy -> ChoiceText.refusal(busy).message();
+            case Outcome.Chosen gpus -> gpus.toString();
         };
     }
 
@@ -79,12 +86,17 @@ class LimitedChoiceTest {
         String only =
                 "alice may have only GPUs 1,2 (limits.alice.x); request these, or contact an"
                         + " administrator";
-        assertEquals("1 GPU requested, but " + only, refusal(choice.of(device("0"), ALICE)));
-        assertEquals("3 GPUs requested, but " + only, refusal(choice.of(count(3), ALICE)));
-        assertEquals(List.of(B, C), chosen(choice.of(count(2), ALICE)));
-        assertEquals(List.of(B, C), chosen(choice.of(EVERY, ALICE)));
-        assertEquals(List.of(A, B, C), chosen(choice.of(EVERY, BOB)));
-        assertEquals(List.of(A), chosen(choice.of(device("0"), Owner.guessed("alice"))));
+        assertEquals(
+                "1 GPU requested, but " + only,
+                refusal(choice.of(new Requested(device("0"), ALICE))));
+        assertEquals(
+                "3 GPUs requested, but " + only,
+                refusal(choice.of(new Requested(count(3), ALICE))));
+        assertEquals(List.of(B, C), chosen(choice.of(new Requested(count(2), ALICE))));
+        assertEquals(List.of(B, C), chosen(choice.of(new Requested(EVERY, ALICE))));
+        assertEquals(List.of(A, B, C), chosen(choice.of(new Requested(EVERY, BOB))));
+        assertEquals(
+                List.of(A), chosen(choice.of(new Requested(device("0"), Owner.guessed("alice")))));
     }
 
     /** What is kept for a waiting client is no GPU that it may not have. */
@@ -94,8 +106,8 @@ class LimitedChoiceTest {
         Lease other = TestingLeases.held(1, BOB, "train", B);
         GpuChoice choice = choice(limits, other);
         assertTrue(choice.keep(TestingLeases.ticket(1, ALICE, count(2))));
-        assertEquals(List.of(A), chosen(choice.of(count(1), BOB)));
-        assertFalse(chosen(choice(limits, other).of(count(2), BOB)).isEmpty());
+        assertEquals(List.of(A), chosen(choice.of(new Requested(count(1), BOB))));
+        assertFalse(chosen(choice(limits, other).of(new Requested(count(2), BOB))).isEmpty());
         assertFalse(choice.keep(TestingLeases.ticket(2, ALICE, count(3))));
     }
 
@@ -105,8 +117,8 @@ class LimitedChoiceTest {
         assertEquals(
                 "1 GPU requested, but each user may have no GPU (limits.alice.x); contact an"
                         + " administrator",
-                refusal(choice.of(count(1), ALICE)));
-        assertTrue(choice.isForbidden(TestingLeases.ticket(1, ALICE, count(1))));
+                refusal(choice.of(new Requested(count(1), ALICE))));
+        assertTrue(choice.scope(new Requested(count(1), ALICE)).isForbidden());
     }
 
     @Test
@@ -116,9 +128,9 @@ class LimitedChoiceTest {
                 "1 GPU requested, but it is not known whether alice is in a group that limits are"
                     + " for: the host's user database does not answer; try again when 'id' shows"
                     + " your groups",
-                refusal(choice.of(count(1), ALICE)));
-        assertFalse(choice.isForbidden(TestingLeases.ticket(1, ALICE, count(1))));
-        assertEquals(1, chosen(choice.of(count(1), Owner.guessed("alice"))).size());
+                refusal(choice.of(new Requested(count(1), ALICE))));
+        assertFalse(choice.scope(new Requested(count(1), ALICE)).isForbidden());
+        assertEquals(1, chosen(choice.of(new Requested(count(1), Owner.guessed("alice")))).size());
     }
 
     @Test
@@ -145,7 +157,7 @@ class LimitedChoiceTest {
                         List.of(),
                         List.of());
         GpuChoice choice = choice(limits, new Allowances(limits, Map.of(ALICE, spent)));
-        String refusal = refusal(choice.of(count(1), ALICE));
+        String refusal = refusal(choice.of(new Requested(count(1), ALICE)));
         assertTrue(
                 refusal.matches(
                         "alice has used the 40 GPU-hours that each member of students has in a week"
@@ -153,7 +165,7 @@ class LimitedChoiceTest {
                             + " --gpu-wait"),
                 refusal);
         assertFalse(choice.keep(TestingLeases.ticket(1, ALICE, count(1))));
-        assertFalse(choice.isForbidden(TestingLeases.ticket(1, ALICE, count(1))));
+        assertFalse(choice.scope(new Requested(count(1), ALICE)).isForbidden());
     }
 
     /** All unknown users count as one; a name by a label does not have that user's limit. */

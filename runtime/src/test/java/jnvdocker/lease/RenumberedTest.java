@@ -38,7 +38,7 @@ class RenumberedTest {
     private static final Lease TRAIN = held(1, ALICE, "train-7", A);
 
     private static GpuChoice choice(Lease... leases) {
-        return new GpuChoice(
+        return TestingLeases.choice(
                 List.of(NOW_A, NOW_B, C),
                 GpuTraits.UNKNOWN,
                 holdings(List.of(leases), Map.of()),
@@ -47,9 +47,9 @@ class RenumberedTest {
                 POLICY);
     }
 
-    private static GpuChoice.Outcome of(GpuRequest request, Owner owner, Lease... leases)
+    private static Outcome of(GpuRequest request, Owner owner, Lease... leases)
             throws RefusedException {
-        return choice(leases).of(request, owner);
+        return choice(leases).of(new Requested(request, owner));
     }
 
     private static GpuRequest device(Gpu gpu) {
@@ -58,42 +58,41 @@ class RenumberedTest {
 
     @Test
     void cardThatAHolderMayOpenIsRefusedWithWhoseItIs() throws RefusedException {
-        GpuChoice.Taken taken = assertInstanceOf(GpuChoice.Taken.class, of(device(B), BOB, TRAIN));
+        Outcome.Taken taken = assertInstanceOf(Outcome.Taken.class, of(device(B), BOB, TRAIN));
         assertEquals(List.of(TRAIN), taken.leases());
         assertEquals(
                 "GPU 1 (GPU-5c1a2006) is open to alice's container train-7, which was given"
                         + " /dev/nvidia3 as GPU 0 (GPU-5c1a1003)",
                 ChoiceText.reason(taken));
         assertEquals(
-                new GpuChoice.Chosen(List.of(C)),
+                new Outcome.Chosen(List.of(C)),
                 of(new GpuRequest.Count(1, GpuFilter.ANY), BOB, TRAIN));
     }
 
     @Test
     void cardIsNotFreeBeforeTheLastWhoMayOpenItHasEnded() throws RefusedException {
         Lease second = held(2, BOB, "train-8", B);
-        GpuChoice.Taken taken =
-                assertInstanceOf(GpuChoice.Taken.class, of(device(B), BOB, TRAIN, second));
+        Outcome.Taken taken =
+                assertInstanceOf(Outcome.Taken.class, of(device(B), BOB, TRAIN, second));
         assertEquals(List.of(second, TRAIN), taken.leases());
-        assertInstanceOf(GpuChoice.Taken.class, of(device(B), BOB, TRAIN));
-        assertEquals(new GpuChoice.Chosen(List.of(NOW_B)), of(device(B), BOB));
+        assertInstanceOf(Outcome.Taken.class, of(device(B), BOB, TRAIN));
+        assertEquals(new Outcome.Chosen(List.of(NOW_B)), of(device(B), BOB));
     }
 
     @Test
     void nobodyJoinsAHolderOfACardThatAnotherMayOpen() throws RefusedException {
         Lease second = held(2, BOB, "train-8", B);
         GpuRequest with = new GpuRequest.With("train-8");
-        GpuChoice.Taken taken =
-                assertInstanceOf(GpuChoice.Taken.class, of(with, BOB, TRAIN, second));
+        Outcome.Taken taken = assertInstanceOf(Outcome.Taken.class, of(with, BOB, TRAIN, second));
         assertEquals(List.of(TRAIN), taken.leases());
-        assertInstanceOf(GpuChoice.Chosen.class, of(with, BOB, second));
+        assertInstanceOf(Outcome.Chosen.class, of(with, BOB, second));
     }
 
     /** The scheduler has given it the other one. */
     @Test
     void schedulerThatHasGivenAnotherDoesNotGetIt() {
-        assertInstanceOf(GpuChoice.Taken.class, choice(TRAIN).chosenBy(List.of(NOW_B), _ -> true));
-        assertInstanceOf(GpuChoice.Chosen.class, choice(TRAIN).chosenBy(List.of(NOW_A), _ -> true));
+        assertInstanceOf(Outcome.Taken.class, choice(TRAIN).chosenBy(List.of(NOW_B), _ -> true));
+        assertInstanceOf(Outcome.Chosen.class, choice(TRAIN).chosenBy(List.of(NOW_A), _ -> true));
     }
 
     @Test

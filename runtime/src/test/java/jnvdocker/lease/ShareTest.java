@@ -64,7 +64,7 @@ class ShareTest {
     }
 
     private static GpuChoice choice(LeasePolicy rules, List<Ticket> waiting, Lease... leases) {
-        return new GpuChoice(
+        return TestingLeases.choice(
                 ALL,
                 traits(rules),
                 TestingLeases.holdings(List.of(leases), Map.of()),
@@ -102,15 +102,17 @@ class ShareTest {
 
     private static List<Gpu> chosen(GpuChoice choice, String option, Owner owner)
             throws RefusedException {
-        return assertInstanceOf(GpuChoice.Chosen.class, choice.of(request(option), owner)).gpus();
+        return assertInstanceOf(
+                        Outcome.Chosen.class, choice.of(new Requested(request(option), owner)))
+                .gpus();
     }
 
     private static String refusal(GpuChoice choice, String option, Owner owner)
             throws RefusedException {
-        return switch (choice.of(request(option), owner)) {
-            case GpuChoice.Impossible why -> ChoiceText.refusal(why).message();
-            case GpuChoice.Busy busy -> ChoiceText.refusal(busy).message();
-            case GpuChoice.Chosen chosen -> throw new AssertionError(chosen);
+        return switch (choice.of(new Requested(request(option), owner))) {
+            case Outcome.Impossible why -> ChoiceText.refusal(why).message();
+            case Outcome.Busy busy -> ChoiceText.refusal(busy).message();
+            case Outcome.Chosen chosen -> throw new AssertionError(chosen);
         };
     }
 
@@ -142,7 +144,7 @@ class ShareTest {
                         ? List.of()
                         : List.of(held(1, BOB, "b", gpus.get(Integer.parseInt(held))));
         GpuChoice choice =
-                new GpuChoice(
+                TestingLeases.choice(
                         gpus,
                         new GpuTraits(TestingConnections.a40x8(), memory).sharing(gpus, rules),
                         TestingLeases.holdings(leases, Map.of()),
@@ -214,7 +216,7 @@ class ShareTest {
                 refusal(choice(RULES, List.of()), "share=43G", ALICE));
         GpuTraits blind = GpuTraits.UNKNOWN.sharing(ALL, RULES);
         GpuChoice choice =
-                new GpuChoice(
+                TestingLeases.choice(
                         ALL,
                         blind,
                         TestingLeases.holdings(List.of(), Map.of()),
@@ -285,10 +287,10 @@ class ShareTest {
         Lease[] all = small.toArray(Lease[]::new);
         Ticket alices = TestingLeases.ticket(1, ALICE, request("share=36GiB"));
         GpuChoice choice = choice(rules(1, "1"), List.of(alices), all);
-        assertTrue(choice.keptFor(B).isEmpty());
-        assertInstanceOf(Obstacle.OverQuota.class, choice.obstacles(alices).getFirst());
+        assertTrue(choice.verdict(B).keptFor().isEmpty());
+        assertTrue(choice.scope(alices.requested()).excess().isPresent());
         Ticket bobs = TestingLeases.ticket(1, BOB, request("share=36GiB"));
-        assertTrue(choice(rules(1, "1"), List.of(bobs), all).keptFor(B).isPresent());
+        assertTrue(choice(rules(1, "1"), List.of(bobs), all).verdict(B).keptFor().isPresent());
     }
 
     /** Else a client that waits for the whole could wait for ever. */

@@ -20,6 +20,7 @@ import java.time.Instant;
 import java.time.InstantSource;
 import java.time.LocalDateTime;
 import java.time.ZoneId;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
@@ -195,6 +196,24 @@ public final class TestingLeases {
     public static Holdings cordoned(Gpu gpu, Cordon.ByCommand cordon) {
         return new Holdings(
                 time(12, 0), Map.of(), Map.of(), Map.of(), Map.of(gpu.uuid(), cordon), List.of());
+    }
+
+    /** A choice for users without known groups and used hours. */
+    public static GpuChoice choice(
+            List<Gpu> gpus,
+            GpuTraits traits,
+            Holdings holdings,
+            UnmanagedUses unmanaged,
+            Collection<Ticket> waiting,
+            LeasePolicy policy) {
+        Allowances allowances = Allowances.of(policy.limits());
+        return new GpuChoice(
+                new Situation(gpus, traits, holdings, unmanaged, policy, allowances), waiting);
+    }
+
+    /** A request for a time. */
+    static Requested requested(GpuRequest request, Owner owner, Optional<Duration> time) {
+        return new Requested(request, owner, Set.of(), time, false);
     }
 
     /** Changes the registry in a directory by hand. */

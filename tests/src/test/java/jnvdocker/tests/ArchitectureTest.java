@@ -18,9 +18,11 @@ import com.tngtech.archunit.lang.syntax.ArchRuleDefinition;
 import jnr.posix.POSIX;
 
 import jnvdocker.grant.Grants;
+import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Verdict;
 import jnvdocker.posix.PermanentThread;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.posix.RegularFile;
@@ -132,6 +134,17 @@ class ArchitectureTest {
                 .should()
                 .dependOnClassesThat()
                 .resideInAnyPackage("java.io..", "java.nio.file..", "java.sql..", "org.slf4j..")
+                .check(OURS);
+    }
+
+    /** What shows GPUs, refuses them or offers them to a scheduler judges none by itself. */
+    @Test
+    void verdictsAreMadeInOnePlace() {
+        ArchRuleDefinition.noClasses()
+                .that()
+                .resideOutsideOfPackage("jnvdocker.lease")
+                .should()
+                .callConstructor(Verdict.class, Gpu.class, List.class, long.class, List.class)
                 .check(OURS);
     }
 
@@ -401,7 +414,6 @@ class ArchitectureTest {
             Map.ofEntries(
                     Map.entry("ClaimVolumes.java", "the verbs of one volume, with their refusals"),
                     Map.entry("DockerEngine.java", "one method for each call"),
-                    Map.entry("GpuChoice.java", "one decision, with what it may come to"),
                     Map.entry("GpuMonitor.java", "one driver, queried in turns"),
                     Map.entry("Keeper.java", "all that ends a lease"),
                     Map.entry("Leases.java", "the front door"),

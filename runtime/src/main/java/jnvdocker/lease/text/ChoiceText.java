@@ -4,13 +4,9 @@ import jnvdocker.host.Gpu;
 import jnvdocker.lease.Booking;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
-import jnvdocker.lease.Cordon;
-import jnvdocker.lease.GpuChoice;
-import jnvdocker.lease.Lease;
-import jnvdocker.lease.Obstacle;
-import jnvdocker.lease.Owner;
+import jnvdocker.lease.Outcome;
 import jnvdocker.lease.Quota;
-import jnvdocker.lease.UnmanagedUses;
+import jnvdocker.lease.Verdict;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.words.Indices;
 import jnvdocker.words.Quote;
@@ -32,13 +28,13 @@ public final class ChoiceText {
     private ChoiceText() {}
 
     /** The holders of the requested GPUs. */
-    public static String reason(GpuChoice.Busy busy) {
+    public static String reason(Outcome.Busy busy) {
         return switch (busy) {
-            case GpuChoice.OverQuota(_, Quota.ForNow excess) -> QuotaText.why(excess);
-            case GpuChoice.Taken(GpuRequest.Count count, _, _, _, _, _)
+            case Outcome.OverQuota(_, Quota.ForNow excess) -> QuotaText.why(excess);
+            case Outcome.Taken(GpuRequest.Count count, _, _)
                     when count.filter().share().isPresent() ->
-                    ShareText.reason(count, (GpuChoice.Taken) busy);
-            case GpuChoice.Taken taken ->
+                    ShareText.reason(count, (Outcome.Taken) busy);
+            case Outcome.Taken taken ->
                     (switch (taken.request()) {
                                 case GpuRequest.All _ -> "all GPUs requested, but ";
                                 case GpuRequest.Count count -> requested(count) + ", but ";
@@ -49,9 +45,9 @@ public final class ChoiceText {
     }
 
     /** The {@link #reason} for a client that waits, without the request, which it has read. */
-    public static String reasonToWait(GpuChoice.Busy busy) {
+    public static String reasonToWait(Outcome.Busy busy) {
         return switch (busy) {
-            case GpuChoice.Taken taken
+            case Outcome.Taken taken
                     when !(taken.request() instanceof GpuRequest.Count count
                             && count.filter().share().isPresent()) ->
                     holders(taken);
@@ -59,22 +55,21 @@ public final class ChoiceText {
         };
     }
 
-    private static String holders(GpuChoice.Taken taken) {
+    private static String holders(Outcome.Taken taken) {
         String free =
                 taken.request() instanceof GpuRequest.Count count
                         ? onlyFree(count, taken.free()) + ": "
                         : "";
-        return free
-                + HoldersText.taken(taken.busy(), taken.leases(), taken.unmanaged(), taken.kept());
+        return free + HoldersText.taken(taken.busy());
     }
 
     /** The refusal of a request for GPUs in use, with advice for {@code jnvdocker run}. */
-    public static Refusal refusal(GpuChoice.Busy busy) {
+    public static Refusal refusal(Outcome.Busy busy) {
         return new Refusal(reason(busy), remedy(busy, "wait with --gpu-wait"));
     }
 
     /** The refusal of a start by an engine, which does not wait for GPUs. */
-    public static Refusal refusalOfStart(GpuChoice.Busy busy) {
+    public static Refusal refusalOfStart(Outcome.Busy busy) {
         return new Refusal(
                 reason(busy),
                 remedy(busy, "start it again later", "wait with 'jnvdocker run --gpu-wait'"));
@@ -85,7 +80,7 @@ public final class ChoiceText {
      *
      * @param isPartner whether a claim is of another service of the project
      */
-    public static String remedyOfService(GpuChoice.Busy busy, Predicate<Claim> isPartner) {
+    public static String remedyOfService(Outcome.Busy busy, Predicate<Claim> isPartner) {
         return remedy(
                 busy,
                 Stream.concat(
@@ -100,15 +95,14 @@ public final class ChoiceText {
      *
      * @param byEngine whether the request comes from an engine, which does not wait
      */
-    public static Refusal refusalOfDefault(
-            GpuRequest request, GpuChoice.Outcome outcome, boolean byEngine) {
+    public static Refusal refusalOfDefault(GpuRequest request, Outcome outcome, boolean byEngine) {
         String wait =
                 byEngine
                         ? "start the container again later, with --gpus 1"
                         : "wait with --gpus 1 --gpu-wait";
         String start = "without --gpus this image gets ";
         return switch (outcome) {
-            case GpuChoice.Taken taken ->
+            case Outcome.Taken taken ->
                     new Refusal(
                             start
                                     + subject(request, taken.busy().size() + taken.free().size())
@@ -117,7 +111,7 @@ public final class ChoiceText {
                             taken.free().isEmpty()
                                     ? wait
                                     : "try --gpus 1 (free: " + indices(taken.free()) + ")");
-            case GpuChoice.OverQuota(GpuRequest.Count requested, Quota.ForNow excess) ->
+            case Outcome.OverQuota(GpuRequest.Count requested, Quota.ForNow excess) ->
                     new Refusal(
                             start
                                     + subject(request, requested.gpus())
@@ -128,7 +122,7 @@ public final class ChoiceText {
                                         many.allowsMore() ? "try --gpus 1" : wait + ", or stop one";
                                 case Quota.NoHours _ -> wait;
                             });
-            case GpuChoice.NeverAllowed(GpuRequest.Count requested, Quota.ForGood excess) ->
+            case Outcome.NeverAllowed(GpuRequest.Count requested, Quota.ForGood excess) ->
                     new Refusal(
                             start
                                     + subject(request, requested.gpus())
@@ -137,16 +131,15 @@ public final class ChoiceText {
                             excess instanceof Quota.Never never && never.limit().limit() > 0
                                     ? "try --gpus 1"
                                     : QuotaText.remedy(excess));
-            case GpuChoice.NotBeside _,
-                    GpuChoice.NotShared _,
-                    GpuChoice.TooFew _,
-                    GpuChoice.Unclear _,
-                    GpuChoice.NoGpu _,
-                    GpuChoice.Sick _,
-                    GpuChoice.Nameless _,
-                    GpuChoice.Cordoned _ ->
-                    refusal((GpuChoice.Impossible) outcome);
-            case GpuChoice.Chosen _ -> throw new IllegalArgumentException("GPUs were chosen");
+            case Outcome.NeverTheirs _,
+                    Outcome.NotBeside _,
+                    Outcome.NotShared _,
+                    Outcome.TooFew _,
+                    Outcome.Unclear _,
+                    Outcome.NoGpu _,
+                    Outcome.Barred _ ->
+                    refusal((Outcome.Impossible) outcome);
+            case Outcome.Chosen _ -> throw new IllegalArgumentException("GPUs were chosen");
         };
     }
 
@@ -175,17 +168,17 @@ public final class ChoiceText {
     }
 
     /** Every way to get GPUs: {@code wait with --gpu-wait, stop one, or request fewer}. */
-    private static String remedy(GpuChoice.Busy busy, String... waits) {
+    private static String remedy(Outcome.Busy busy, String... waits) {
         List<String> ways = new ArrayList<>(List.of(waits));
         switch (busy) {
-            case GpuChoice.OverQuota(GpuRequest.Count requested, Quota.TooMany many) -> {
+            case Outcome.OverQuota(GpuRequest.Count requested, Quota.TooMany many) -> {
                 ways.add("stop one");
                 if (many.allowsMore()) {
                     ways.add("request " + less(requested));
                 }
             }
-            case GpuChoice.OverQuota(_, Quota.NoHours _) -> {}
-            case GpuChoice.Taken taken -> {
+            case Outcome.OverQuota(_, Quota.NoHours _) -> {}
+            case Outcome.Taken taken -> {
                 if (taken.request() instanceof GpuRequest.With) {
                     return "start it again when that is over";
                 }
@@ -203,7 +196,7 @@ public final class ChoiceText {
         return requested.filter().share().isPresent() ? "less" : "fewer";
     }
 
-    private static void addInstead(GpuChoice.Taken taken, List<String> ways) {
+    private static void addInstead(Outcome.Taken taken, List<String> ways) {
         if (isBookedLater(taken)) {
             ways.add("say with --gpu-time that you need less");
         }
@@ -224,47 +217,37 @@ public final class ChoiceText {
     }
 
     /** Whether one of the GPUs could be had for less time. */
-    private static boolean isBookedLater(GpuChoice.Taken taken) {
+    private static boolean isBookedLater(Outcome.Taken taken) {
         return taken.busy().stream()
-                .map(gpu -> taken.kept().get(gpu.uuid()))
+                .flatMap(gpu -> gpu.kept().stream())
                 .anyMatch(kept ->
                         kept instanceof Booking booking && booking.from().isAfter(Instant.now()));
     }
 
     /** The reason why a request cannot be met as things are. */
-    public static Refusal refusal(GpuChoice.Impossible why) {
+    public static Refusal refusal(Outcome.Impossible why) {
         return switch (why) {
-            case GpuChoice.NeverAllowed(GpuRequest.Count requested, Quota.ForGood excess) ->
+            case Outcome.NeverAllowed(GpuRequest.Count requested, Quota.ForGood excess) ->
                     new Refusal(
                             requested(requested) + ", but " + QuotaText.why(excess),
                             QuotaText.remedy(excess));
-            case GpuChoice.NotBeside none -> PartnerText.refusal(none);
-            case GpuChoice.NotShared none -> ShareText.refusal(none);
-            case GpuChoice.NoGpu _ -> new Refusal("the driver shows no GPU on this host", REMEDY);
-            case GpuChoice.Sick(Gpu gpu) -> GpuText.sick(gpu);
-            case GpuChoice.Nameless(Gpu gpu) ->
+            case Outcome.NeverTheirs(List<ClaimedGpu> chosen, Quota.ForGood excess) ->
                     new Refusal(
-                            "GPU "
-                                    + gpu.number()
-                                    + " at "
-                                    + gpu.pciAddress()
-                                    + " has no UUID yet, so it cannot be leased",
-                            "run nvidia-smi once as root, or start nvidia-persistenced at boot");
-            case GpuChoice.Cordoned(Gpu gpu, Cordon cordon, List<Gpu> free) ->
-                    new Refusal(
-                            LeaseText.name(gpu.number(), gpu.uuid())
-                                    + " is "
-                                    + LeaseText.cordoned(cordon),
-                            (free.isEmpty()
-                                            ? ""
-                                            : "take another (free: " + indices(free) + "), or ")
-                                    + "contact an administrator");
-            case GpuChoice.TooFew few ->
+                            "this container requests "
+                                    + QuotaText.number(Quota.Amount.of(chosen).gpus())
+                                    + " GPUs, and "
+                                    + QuotaText.why(excess),
+                            QuotaText.remedy(excess));
+            case Outcome.NotBeside none -> PartnerText.refusal(none);
+            case Outcome.NotShared none -> ShareText.refusal(none);
+            case Outcome.NoGpu _ -> new Refusal("the driver shows no GPU on this host", REMEDY);
+            case Outcome.Barred(Verdict gpu, List<Gpu> free) -> barred(gpu, free);
+            case Outcome.TooFew few ->
                     new Refusal(
                             requested(few.requested()) + ", but " + inService(few),
                             (few.requested().filter().isAny() ? "request fewer" : "request others")
                                     + " ('jnvdocker gpu ls' shows them)");
-            case GpuChoice.Unclear(GpuRequest.Count requested, List<Gpu> unclear) ->
+            case Outcome.Unclear(GpuRequest.Count requested, List<Gpu> unclear) ->
                     new Refusal(
                             requested(requested) + ", but " + RequestText.unclear(unclear),
                             // A share is a part of the memory, whichever GPU it is of.
@@ -275,26 +258,54 @@ public final class ChoiceText {
         };
     }
 
-    /** {@code only 7 GPUs are in service: GPU 7 is cordoned by root since 09:12 (RMA)}. */
-    private static String inService(GpuChoice.TooFew few) {
-        Map<String, List<Gpu>> out = new LinkedHashMap<>();
-        if (!few.sick().isEmpty()) {
-            out.put("sick", few.sick());
+    private static Refusal barred(Verdict verdict, List<Gpu> free) {
+        Gpu gpu = verdict.gpu();
+        if (!gpu.isSound()) {
+            return GpuText.sick(gpu);
         }
-        few.cordoned()
-                .forEach((gpu, cordon) ->
-                        out.computeIfAbsent(LeaseText.cordoned(cordon), _ -> new ArrayList<>())
-                                .add(gpu));
+        if (!gpu.hasUuid()) {
+            return new Refusal(
+                    "GPU "
+                            + gpu.number()
+                            + " at "
+                            + gpu.pciAddress()
+                            + " has no UUID yet, so it cannot be leased",
+                    "run nvidia-smi once as root, or start nvidia-persistenced at boot");
+        }
+        return new Refusal(
+                LeaseText.name(gpu.number(), gpu.uuid())
+                        + " is "
+                        + LeaseText.cordoned(verdict.cordon().orElseThrow()),
+                (free.isEmpty() ? "" : "take another (free: " + indices(free) + "), or ")
+                        + "contact an administrator");
+    }
+
+    /** {@code only 7 GPUs are in service: GPU 7 is cordoned by root since 09:12 (RMA)}. */
+    private static String inService(Outcome.TooFew few) {
+        Map<String, List<Gpu>> out = new LinkedHashMap<>();
+        for (Verdict verdict : few.suited()) {
+            if (verdict.is(Verdict.Sick.class)) {
+                out.computeIfAbsent("sick", _ -> new ArrayList<>()).add(verdict.gpu());
+            }
+        }
+        for (Verdict verdict : few.suited()) {
+            if (!verdict.is(Verdict.Sick.class) && verdict.cordon().isPresent()) {
+                out.computeIfAbsent(
+                                LeaseText.cordoned(verdict.cordon().get()), _ -> new ArrayList<>())
+                        .add(verdict.gpu());
+            }
+        }
+        long usable = few.suited().stream().filter(Verdict::isInService).count();
         if (out.isEmpty()) {
-            return "this host has " + (few.usable() == 0 ? "none" : few.usable());
+            return "this host has " + (usable == 0 ? "none" : usable);
         }
         String which = few.requested().filter().isAny() ? "" : " of these";
         String start =
-                switch (few.usable()) {
-                    case 0 -> "none" + which + " is in service: ";
-                    case 1 -> "only 1 GPU" + which + " is in service: ";
-                    default -> "only " + few.usable() + " GPUs" + which + " are in service: ";
-                };
+                usable == 0
+                        ? "none" + which + " is in service: "
+                        : usable == 1
+                                ? "only 1 GPU" + which + " is in service: "
+                                : "only " + usable + " GPUs" + which + " are in service: ";
         return out.entrySet().stream()
                 .map(entry ->
                         (entry.getValue().size() == 1 ? "GPU " : "GPUs ")
@@ -310,52 +321,5 @@ public final class ChoiceText {
 
     private static String indices(List<Gpu> gpus) {
         return Indices.numbers(gpus.stream().map(Gpu::number));
-    }
-
-    /** Whether {@link #reason} names an obstacle. */
-    public static boolean names(GpuChoice.Busy busy, Obstacle obstacle) {
-        return switch (busy) {
-            case GpuChoice.OverQuota(_, Quota.ForNow excess) ->
-                    obstacle.equals(new Obstacle.OverQuota(excess));
-            case GpuChoice.Taken taken ->
-                    obstacle instanceof Obstacle.Used used
-                            && HoldersText.names(clauses(taken), clauses(used));
-        };
-    }
-
-    private static List<HoldersText.Clause> clauses(GpuChoice.Taken taken) {
-        return HoldersText.clauses(taken.busy(), taken.leases(), taken.unmanaged(), taken.kept());
-    }
-
-    private static List<HoldersText.Clause> clauses(Obstacle.Used used) {
-        return HoldersText.clauses(used.gpus(), List.of(), used.unmanaged(), Map.of());
-    }
-
-    /** Why a client that waits cannot be served. */
-    public static String obstacles(List<Obstacle> obstacles) {
-        return obstacles.isEmpty()
-                ? "no GPU is available"
-                : obstacles.stream().map(ChoiceText::clause).collect(Collectors.joining(", and "));
-    }
-
-    private static String clause(Obstacle obstacle) {
-        return switch (obstacle) {
-            case Obstacle.OverQuota(Quota.Excess excess) -> QuotaText.why(excess);
-            case Obstacle.Own(Owner owner, List<ClaimedGpu> gpus, List<Lease> _) ->
-                    Quote.shown(owner.name()) + " already holds " + LeaseText.numbers(gpus);
-            case Obstacle.Used(List<ClaimedGpu> gpus, UnmanagedUses unmanaged) ->
-                    HoldersText.used(gpus, unmanaged);
-            case Obstacle.Sick(Gpu gpu) -> GpuText.sick(gpu).what();
-            case Obstacle.Cordoned(Gpu gpu, Cordon cordon) ->
-                    "GPU " + gpu.number() + " is " + LeaseText.cordoned(cordon);
-            case Obstacle.Nameless(Gpu gpu) -> "GPU " + gpu.number() + " has no UUID yet";
-            case Obstacle.Missing(List<String> ids) ->
-                    "the driver does not show "
-                            + (ids.size() == 1 ? "GPU " : "all of GPUs ")
-                            + Quote.shown(Indices.typed(ids));
-            case Obstacle.TooFew(GpuRequest.Count requested, int gpus) ->
-                    RequestText.have(requested, gpus);
-            case Obstacle.Unclear(List<Gpu> unclear) -> RequestText.unclear(unclear);
-        };
     }
 }

@@ -1,9 +1,8 @@
 package jnvdocker.lease.text;
 
 import jnvdocker.lease.ClaimedGpu;
-import jnvdocker.lease.Kept;
 import jnvdocker.lease.Lease;
-import jnvdocker.lease.UnmanagedUses;
+import jnvdocker.lease.Verdict;
 
 import java.util.ArrayList;
 import java.util.Collections;
@@ -117,11 +116,13 @@ public final class HoldersText {
         };
     }
 
-    /** Whether a sentence about all of these says the same as one about some. */
-    static boolean names(List<Clause> all, List<Clause> some) {
-        List<Clause> shown = all.subList(0, Math.min(NAMED, all.size()));
-        return all.equals(some)
-                || some.size() <= NAMED && Collections.indexOfSubList(shown, some) >= 0;
+    /** Whether {@link #taken} of all of these says what {@link #withoutLease} says of some. */
+    static boolean names(List<Verdict> all, List<Verdict> some) {
+        List<Clause> clauses = clauses(all);
+        List<Clause> shown = clauses.subList(0, Math.min(NAMED, clauses.size()));
+        List<Clause> those = others(some);
+        return clauses.equals(those)
+                || those.size() <= NAMED && Collections.indexOfSubList(shown, those) >= 0;
     }
 
     /** As many of them as are shown. */
@@ -135,47 +136,50 @@ public final class HoldersText {
                         .toList();
     }
 
-    /**
-     * Like {@link #held}, with those that are used without a lease, or kept for a waiting client.
-     */
-    public static String taken(
-            List<ClaimedGpu> gpus,
-            List<Lease> leases,
-            UnmanagedUses unmanaged,
-            Map<String, Kept> kept) {
-        return text(clauses(gpus, leases, unmanaged, kept));
+    /** One clause for each reason for which GPUs are busy, and its GPUs. */
+    public static String taken(List<Verdict> busy) {
+        return text(clauses(busy));
     }
 
-    /** The parts of {@link #taken}. */
-    static List<Clause> clauses(
-            List<ClaimedGpu> gpus,
-            List<Lease> leases,
-            UnmanagedUses unmanaged,
-            Map<String, Kept> kept) {
-        List<Clause> clauses = new ArrayList<>(clauses(gpus, leases));
+    private static List<Clause> clauses(List<Verdict> busy) {
+        List<Lease> leases = busy.stream().flatMap(it -> it.leases().stream()).distinct().toList();
+        List<Clause> clauses =
+                new ArrayList<>(
+                        clauses(busy.stream().map(it -> ClaimedGpu.of(it.gpu())).toList(), leases));
+        clauses.addAll(
+                others(
+                        busy.stream()
+                                .filter(it -> {
+                                    ClaimedGpu gpu = ClaimedGpu.of(it.gpu());
+                                    return leases.stream().noneMatch(its -> its.excludes(gpu));
+                                })
+                                .toList()));
+        return clauses;
+    }
+
+    /** Likewise for those that are used without a lease, or kept, whoever holds them. */
+    public static String withoutLease(List<Verdict> some) {
+        return text(others(some));
+    }
+
+    private static List<Clause> others(List<Verdict> some) {
         Map<By, List<ClaimedGpu>> others = new LinkedHashMap<>();
-        for (ClaimedGpu gpu : gpus) {
-            if (leases.stream().noneMatch(lease -> lease.excludes(gpu))) {
-                withoutLease(gpu, unmanaged, kept)
-                        .ifPresent(
-                                by -> others.computeIfAbsent(by, _ -> new ArrayList<>()).add(gpu));
-            }
+        for (Verdict verdict : some) {
+            withoutLease(verdict)
+                    .ifPresent(by ->
+                            others.computeIfAbsent(by, _ -> new ArrayList<>())
+                                    .add(ClaimedGpu.of(verdict.gpu())));
         }
+        List<Clause> clauses = new ArrayList<>();
         others.forEach((by, its) -> clauses.add(new Clause(its, by)));
         return clauses;
     }
 
     /** {@code used by bob's process python3 (pid 4711), …}, or for which user a GPU is kept. */
-    static Optional<By> withoutLease(
-            ClaimedGpu gpu, UnmanagedUses unmanaged, Map<String, Kept> kept) {
-        return unmanaged
-                .first(gpu.uuid())
+    static Optional<By> withoutLease(Verdict verdict) {
+        return verdict.uses().stream()
+                .findFirst()
                 .map(LeaseText::usedBy)
-                .or(() -> Optional.ofNullable(kept.get(gpu.uuid())).map(KeptText::by));
-    }
-
-    /** One clause for each unmanaged use and its GPUs. */
-    static String used(List<ClaimedGpu> gpus, UnmanagedUses unmanaged) {
-        return taken(gpus, List.of(), unmanaged, Map.of());
+                .or(() -> verdict.kept().map(KeptText::by));
     }
 }

@@ -1,8 +1,8 @@
 package jnvdocker.lease.text;
 
 import jnvdocker.lease.Claim;
-import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Outcome;
 import jnvdocker.words.Quote;
 import jnvdocker.words.Refusal;
 
@@ -15,7 +15,7 @@ public final class PartnerText {
     private PartnerText() {}
 
     /** The refusal of {@code --gpus with=NAME}. */
-    static Refusal refusal(GpuChoice.NotBeside why) {
+    static Refusal refusal(Outcome.NotBeside why) {
         String with = "--gpus with=" + why.name();
         if (why.holders().isEmpty()) {
             return new Refusal(
@@ -52,8 +52,8 @@ public final class PartnerText {
      *
      * @param isPartner whether a claim is of such a service
      */
-    static Optional<String> ofService(GpuChoice.Busy busy, Predicate<Claim> isPartner) {
-        return busy instanceof GpuChoice.Taken taken
+    static Optional<String> ofService(Outcome.Busy busy, Predicate<Claim> isPartner) {
+        return busy instanceof Outcome.Taken taken
                 ? taken.leases().stream()
                         .map(Lease::claim)
                         .filter(isPartner)

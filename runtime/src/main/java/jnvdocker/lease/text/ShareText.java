@@ -2,9 +2,10 @@ package jnvdocker.lease.text;
 
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.ClaimedGpu;
-import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Outcome;
 import jnvdocker.lease.Share;
+import jnvdocker.lease.Verdict;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.request.MemorySize;
 import jnvdocker.words.Indices;
@@ -20,7 +21,7 @@ final class ShareText {
     private ShareText() {}
 
     /** {@code no shareable GPU has 20G left (GPU 1: 14G of 42.4G, GPU 2: held whole by …)}. */
-    static String reason(GpuRequest.Count requested, GpuChoice.Taken taken) {
+    static String reason(GpuRequest.Count requested, Outcome.Taken taken) {
         String which = " shareable GPU" + RequestText.condition(requested.filter());
         MemorySize amount = requested.filter().share().orElseThrow();
         String free = Indices.numbers(taken.free().stream().map(Gpu::number));
@@ -35,7 +36,7 @@ final class ShareText {
                                 })
                 + inBrackets(
                         taken.busy().stream()
-                                .map(gpu -> "GPU " + gpu.number() + ": " + left(gpu, taken))
+                                .map(it -> "GPU " + it.gpu().number() + ": " + left(it))
                                 .toList());
     }
 
@@ -43,8 +44,9 @@ final class ShareText {
         return " (" + String.join(", ", HoldersText.some(clauses)) + ")";
     }
 
-    private static String left(ClaimedGpu gpu, GpuChoice.Taken taken) {
-        List<Lease> leases = taken.leases().stream().filter(lease -> lease.excludes(gpu)).toList();
+    private static String left(Verdict verdict) {
+        ClaimedGpu gpu = ClaimedGpu.of(verdict.gpu());
+        List<Lease> leases = verdict.leases();
         List<Share> shares =
                 leases.stream().flatMap(lease -> lease.share(gpu.uuid()).stream()).toList();
         for (Lease lease : leases) {
@@ -61,8 +63,7 @@ final class ShareText {
             long limit = Share.limit(shares.getFirst().memory());
             words.add(left(limit - Share.sum(shares), limit));
         }
-        HoldersText.withoutLease(gpu, taken.unmanaged(), taken.kept())
-                .ifPresent(by -> words.add(by.toString()));
+        HoldersText.withoutLease(verdict).ifPresent(by -> words.add(by.toString()));
         return String.join(", ", words);
     }
 
@@ -71,7 +72,7 @@ final class ShareText {
     }
 
     /** The refusal where no holder's end would help. */
-    static Refusal refusal(GpuChoice.NotShared why) {
+    static Refusal refusal(Outcome.NotShared why) {
         if (why.limits().isEmpty()) {
             return new Refusal(
                     RequestText.gpus(why.requested())

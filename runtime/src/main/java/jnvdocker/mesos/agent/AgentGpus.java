@@ -1,13 +1,16 @@
 package jnvdocker.mesos.agent;
 
 import jnvdocker.host.Gpu;
+import jnvdocker.lease.Cordon;
 import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.Verdict;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.words.Indices;
 import jnvdocker.words.Refusal;
 
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Optional;
 import java.util.function.Predicate;
 
 /**
@@ -30,12 +33,14 @@ record AgentGpus(List<Gpu> offered, List<String> leftOut) {
         for (GpuStatus status : host) {
             Gpu gpu = status.gpu();
             if (gpu.part().isEmpty() && wanted.test(gpu)) {
-                String trouble = trouble(status);
+                Optional<String> trouble = trouble(status);
                 if (trouble.isEmpty()) {
                     offered.add(gpu);
                 } else {
                     leftOut.add(
-                            LeaseText.name(gpu.number(), gpu.uuid()) + " is left out: " + trouble);
+                            LeaseText.name(gpu.number(), gpu.uuid())
+                                    + " is left out: "
+                                    + trouble.get());
                 }
             }
         }
@@ -43,20 +48,31 @@ record AgentGpus(List<Gpu> offered, List<String> leftOut) {
     }
 
     /** Why it is not given out; empty when it is, now or after its holder. */
-    private static String trouble(GpuStatus status) {
+    private static Optional<String> trouble(GpuStatus status) {
         if (status.state() == GpuStatus.State.MISSING) {
-            return status.note();
+            return Optional.of(status.note());
         }
-        if (!status.gpu().isSound()) {
-            return status.gpu().trouble().map(Refusal::what).orElseThrow();
+        for (Verdict.Reason reason : status.verdict().reasons()) {
+            switch (reason) {
+                case Verdict.Sick(Refusal fault) -> {
+                    return Optional.of(fault.what());
+                }
+                case Verdict.Nameless _ -> {
+                    return Optional.of("it has no UUID yet");
+                }
+                case Verdict.Cordoned(Cordon cordon) -> {
+                    return Optional.of(LeaseText.cordoned(cordon));
+                }
+                case Verdict.Held _ -> {
+                    return Optional.empty();
+                }
+                case Verdict.InUse _ -> {
+                    return Optional.of(status.note());
+                }
+                case Verdict.NotAllowed _, Verdict.Unsuited _, Verdict.KeptFor _ -> {}
+            }
         }
-        if (!status.gpu().hasUuid()) {
-            return "it has no UUID yet";
-        }
-        if (status.cordon().isPresent()) {
-            return status.cordon().map(LeaseText::cordoned).orElseThrow();
-        }
-        return status.state() == GpuStatus.State.UNMANAGED ? status.note() : "";
+        return Optional.empty();
     }
 
     /** The indices of all whole ones that are there, given out or not. */

@@ -9,8 +9,9 @@ import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.LeasePolicy;
-import jnvdocker.lease.Obstacle;
+import jnvdocker.lease.Outcome;
 import jnvdocker.lease.Owner;
+import jnvdocker.lease.Scope;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.UnmanagedUses;
@@ -48,8 +49,8 @@ class ChoiceTextTest {
     }
 
     private static boolean isNamed(GpuChoice choice, Ticket ticket) throws Exception {
-        GpuChoice.Busy busy = assertInstanceOf(GpuChoice.Busy.class, choice.of(ticket));
-        return choice.obstacles(ticket).stream().allMatch(it -> ChoiceText.names(busy, it));
+        Outcome.Busy busy = assertInstanceOf(Outcome.Busy.class, choice.of(ticket.requested()));
+        return LastingText.besides(busy, choice.scope(ticket.requested())).isEmpty();
     }
 
     @Test
@@ -65,15 +66,17 @@ class ChoiceTextTest {
         var used = new UnmanagedUses(Map.of(two.get(1).uuid(), List.of(use(two.get(1), 1))), false);
         assertTrue(
                 isNamed(
-                        new GpuChoice(
+                        TestingLeases.choice(
                                 two, GpuTraits.UNKNOWN, held, UnmanagedUses.NONE, List.of(), most),
                         his));
         assertTrue(
-                isNamed(new GpuChoice(two, GpuTraits.UNKNOWN, none, used, List.of(), free), his));
+                isNamed(
+                        TestingLeases.choice(two, GpuTraits.UNKNOWN, none, used, List.of(), free),
+                        his));
         assertEquals(
                 false,
                 isNamed(
-                        new GpuChoice(
+                        TestingLeases.choice(
                                 two, GpuTraits.UNKNOWN, held, UnmanagedUses.NONE, List.of(), free),
                         his));
     }
@@ -109,10 +112,10 @@ class ChoiceTextTest {
             throws Exception {
         var holdings = TestingLeases.holdings(held, Map.of());
         var choice =
-                new GpuChoice(
+                TestingLeases.choice(
                         gpus, GpuTraits.UNKNOWN, holdings, UnmanagedUses.NONE, List.of(), policy);
         Ticket ticket = TestingLeases.ticket(1, TestingLeases.ALICE, ALL);
-        return ChoiceText.refusalOfDefault(ALL, choice.of(ticket), byEngine);
+        return ChoiceText.refusalOfDefault(ALL, choice.of(ticket.requested()), byEngine);
     }
 
     /** Otherwise a waiting client would read the same words again, or miss some. */
@@ -145,7 +148,7 @@ class ChoiceTextTest {
                                     TestingLeases.ticket(
                                             1, TestingLeases.BOB, new GpuRequest.Count(1)));
             GpuChoice choice =
-                    new GpuChoice(
+                    TestingLeases.choice(
                             all,
                             GpuTraits.UNKNOWN,
                             TestingLeases.holdings(leases, Map.of()),
@@ -157,12 +160,13 @@ class ChoiceTextTest {
                             ? ALL
                             : new GpuRequest.Count(1 + random.nextInt(all.size()));
             Ticket ticket = TestingLeases.ticket(2, TestingLeases.ALICE, request);
-            if (choice.of(ticket) instanceof GpuChoice.Busy busy && !choice.keep(ticket)) {
-                List<Obstacle> obstacles = choice.obstacles(ticket);
+            if (choice.of(ticket.requested()) instanceof Outcome.Busy busy
+                    && !choice.keep(ticket)) {
+                Scope scope = choice.scope(ticket.requested());
                 String reason = brief(ChoiceText.reason(busy));
-                for (Obstacle obstacle : obstacles) {
-                    boolean named = ChoiceText.names(busy, obstacle);
-                    String words = brief(ChoiceText.obstacles(List.of(obstacle)));
+                for (LastingText.Clause clause : LastingText.clauses(scope, Optional.of(busy))) {
+                    boolean named = clause.isNamed();
+                    String words = brief(clause.words());
                     assertEquals(reason.contains(words), named, () -> reason + "\n" + words);
                     seen[named ? 1 : 0]++;
                 }

@@ -7,6 +7,7 @@ import jnvdocker.labels.CudaVersion;
 import jnvdocker.labels.DriverVersion;
 import jnvdocker.lease.Cordon;
 import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.Verdict;
 import jnvdocker.words.Refusal;
 
 import org.junit.jupiter.api.Test;
@@ -14,6 +15,7 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Optional;
 
@@ -177,8 +179,25 @@ class AgentFlagsTest {
     }
 
     private static GpuStatus status(Gpu gpu, GpuStatus.State state, String note, boolean cordoned) {
-        Optional<Cordon> cordon = cordoned ? Optional.of(new Cordon.ByFile()) : Optional.empty();
+        List<Verdict.Reason> reasons = new ArrayList<>();
+        gpu.trouble().map(Verdict.Sick::new).ifPresent(reasons::add);
+        if (!gpu.hasUuid()) {
+            reasons.add(new Verdict.Nameless());
+        }
+        if (cordoned) {
+            reasons.add(new Verdict.Cordoned(new Cordon.ByFile()));
+        }
+        if (state == GpuStatus.State.HELD) {
+            reasons.add(new Verdict.Held(false));
+        }
+        if (state == GpuStatus.State.UNMANAGED) {
+            reasons.add(new Verdict.InUse(List.of(), true, true));
+        }
         return new GpuStatus(
-                gpu, state, Optional.empty(), Optional.empty(), note, List.of(), cordon);
+                new Verdict(gpu, List.of(), 0, reasons),
+                state,
+                Optional.empty(),
+                Optional.empty(),
+                note);
     }
 }

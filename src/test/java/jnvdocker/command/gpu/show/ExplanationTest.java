@@ -169,13 +169,11 @@ class ExplanationTest {
         GpuStatus held = Samples.taken(0, GpuStatus.State.HELD, lease, "");
         GpuStatus shared =
                 new GpuStatus(
-                        held.gpu(),
+                        Samples.used(0, false).verdict(),
                         held.state(),
                         held.lease(),
                         held.idleSince(),
-                        "",
-                        Samples.used(0, false).unmanaged(),
-                        held.cordon());
+                        "");
         List<String> sentences =
                 new Explanation(shared, _ -> true, Samples.NOW)
                         .held(

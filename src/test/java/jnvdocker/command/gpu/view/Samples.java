@@ -10,6 +10,7 @@ import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
+import jnvdocker.lease.Verdict;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.use.GpuAccess;
 import jnvdocker.use.GpuUse;
@@ -130,13 +131,16 @@ public final class Samples {
 
     public static GpuStatus free(int index, Optional<Instant> idleSince) {
         return new GpuStatus(
-                gpu(index),
-                GpuStatus.State.FREE,
-                Optional.empty(),
-                idleSince,
-                "",
-                List.of(),
-                Optional.empty());
+                verdict(gpu(index)), GpuStatus.State.FREE, Optional.empty(), idleSince, "");
+    }
+
+    public static Verdict verdict(Gpu gpu, Verdict.Reason... reasons) {
+        return new Verdict(gpu, List.of(), 0, List.of(reasons));
+    }
+
+    /** Uses without a lease. */
+    public static Verdict.Reason inUse(GpuUse... uses) {
+        return new Verdict.InUse(List.of(uses), true, true);
     }
 
     /** Used by a process, and optionally by a container of plain docker. */
@@ -164,23 +168,15 @@ public final class Samples {
         GpuUse byContainer =
                 new GpuUse(gpu(index), GpuUse.Kind.REQUEST, Optional.of(plain), Optional.empty());
         return new GpuStatus(
-                gpu(index),
+                verdict(gpu(index), container ? inUse(byContainer, byProcess) : inUse(byProcess)),
                 GpuStatus.State.UNMANAGED,
                 Optional.empty(),
                 Optional.empty(),
-                "",
-                container ? List.of(byContainer, byProcess) : List.of(byProcess),
-                Optional.empty());
+                "");
     }
 
     public static GpuStatus taken(int index, GpuStatus.State state, Lease lease, String note) {
-        return new GpuStatus(
-                gpu(index),
-                state,
-                Optional.of(lease),
-                Optional.empty(),
-                note,
-                List.of(),
-                Optional.empty());
+        Verdict held = verdict(gpu(index), new Verdict.Held(false));
+        return new GpuStatus(held, state, Optional.of(lease), Optional.empty(), note);
     }
 }
