@@ -9,7 +9,6 @@ import jnvdocker.holder.Pace;
 import jnvdocker.holder.UnmanagedScan;
 import jnvdocker.keeper.Keeper;
 import jnvdocker.lease.Claim;
-import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
@@ -17,6 +16,7 @@ import jnvdocker.lease.Lease;
 import jnvdocker.lease.Outcome;
 import jnvdocker.lease.Quota;
 import jnvdocker.lease.Requested;
+import jnvdocker.lease.Scope;
 import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.lease.Verdict;
 import jnvdocker.lease.text.HoldersText;
@@ -278,12 +278,10 @@ public final class ClaimStarts {
                             && leases.end(lease, evidenceOfEnd);
             Optional<Lease> own = again ? Optional.empty() : holdings.ofClaim(claim.id());
             if (own.isPresent()) {
-                boolean barred =
-                        own.get().isReservation()
-                                && claim.gpus().stream()
-                                        .map(ClaimedGpu::uuid)
-                                        .anyMatch(unmanaged::bars);
-                return barred ? used(leases, unmanaged) : goOn(own.get(), leases);
+                return own.get().isReservation()
+                                && claim.gpus().stream().anyMatch(it -> unmanaged.bars(it.uuid()))
+                        ? used(leases, unmanaged)
+                        : goOn(own.get(), leases);
             }
             List<Lease> others = holdings.on(claim);
             if (!others.isEmpty()) {
@@ -298,7 +296,7 @@ public final class ClaimStarts {
         private Grants.Outcome<Mounted> first(LeaseWriter leases, UnmanagedUses unmanaged) {
             Outcome choice;
             try {
-                choice = choice(leases, unmanaged).of(requested(leases));
+                choice = choice(leases, unmanaged).of(Requested.of(claim, leases.time(claim)));
             } catch (RefusedException e) {
                 return new Grants.Refused<>(() -> e);
             }
@@ -330,17 +328,11 @@ public final class ClaimStarts {
                             List.of());
         }
 
-        private Requested requested(LeaseWriter leases) {
-            return Requested.of(claim, leases.time(claim));
-        }
-
         /** A process uses its GPUs since they were reserved. */
         private Grants.Outcome<Mounted> used(LeaseWriter leases, UnmanagedUses unmanaged) {
+            Scope its = choice(leases, unmanaged).scope(Requested.of(claim, Optional.empty()));
             return blocked(
-                    choice(leases, unmanaged).scope(requested(leases)).wanted().stream()
-                            .map(Verdict::ofUses)
-                            .filter(Verdict::isBusy)
-                            .toList());
+                    its.all().stream().map(Verdict::ofUses).filter(Verdict::isBusy).toList());
         }
 
         /** By what holds no lease, and by what is kept for others. */

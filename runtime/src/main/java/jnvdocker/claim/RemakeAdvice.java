@@ -5,11 +5,12 @@ import jnvdocker.lease.Claim;
 import jnvdocker.lease.Outcome;
 import jnvdocker.lease.Quota;
 import jnvdocker.lease.Verdict;
-import jnvdocker.lease.text.ChoiceText;
+import jnvdocker.lease.text.Addressee;
 import jnvdocker.lease.text.GpuText;
 import jnvdocker.lease.text.HoldersText;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.lease.text.QuotaText;
+import jnvdocker.lease.text.Refusals;
 import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
 
@@ -79,7 +80,7 @@ public final class RemakeAdvice {
                             cordoned(gpu);
                     // Its shares are requested as a number, and of its own GPUs alone.
                     case Outcome.TooFew few -> tooFew(few);
-                    default -> ChoiceText.refusal(why);
+                    default -> Refusals.of(why, Addressee.COMMAND);
                 };
         return new RefusedException(refusal.what(), refusal.remedy().orElseThrow() + of(claim));
     }
@@ -91,7 +92,7 @@ public final class RemakeAdvice {
                 .findFirst()
                 .map(RemakeAdvice::cordoned)
                 .or(() -> out.stream().findFirst().map(it -> GpuText.sick(it.gpu())))
-                .orElseGet(() -> ChoiceText.refusal(few));
+                .orElseGet(() -> Refusals.of(few, Addressee.COMMAND));
     }
 
     private static Refusal cordoned(Verdict verdict) {

@@ -42,6 +42,7 @@ import jnvdocker.lease.Tenure;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.lease.Verdict;
+import jnvdocker.lease.text.Addressee;
 import jnvdocker.lease.text.KeptText;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.lease.text.QuotaText;
@@ -288,8 +289,10 @@ public final class Leases {
             return switch (choice.of(new Requested(request, owner))) {
                 case Outcome.Chosen chosen -> new Offer(chosen.gpus(), free, Optional.empty());
                 case Outcome.Busy busy ->
-                        throw UnavailableException.of(busy, false, keeper.remark(busy.leases()));
-                case Outcome.Impossible why -> throw UnavailableException.of(why);
+                        throw new UnavailableException(
+                                busy, Addressee.COMMAND, keeper.remark(busy.leases()));
+                case Outcome.Impossible why ->
+                        throw new UnavailableException(why, Addressee.COMMAND, "");
             };
         } catch (RefusedException e) {
             return new Offer(List.of(), free, Optional.of(e));

@@ -1,72 +1,46 @@
 package jnvdocker.decision;
 
-import jnvdocker.lease.Claim;
 import jnvdocker.lease.Outcome;
-import jnvdocker.lease.text.ChoiceText;
-import jnvdocker.request.GpuRequest;
+import jnvdocker.lease.text.Addressee;
+import jnvdocker.lease.text.Refusals;
 import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
-
-import java.util.function.Predicate;
 
 /** GPUs are requested that cannot be had. */
 public final class UnavailableException extends RefusedException {
     private static final long serialVersionUID = 1L;
 
-    private final transient Cause cause;
-
-    private UnavailableException(Refusal refusal, Cause cause) {
-        super(refusal);
-        this.cause = cause;
-    }
-
-    private record Cause(Outcome outcome, boolean byEngine) {}
+    private final transient Outcome outcome;
+    private final transient Addressee reader;
+    private final String remark;
 
     /**
-     * @param byEngine whether the request comes from an engine, which does not wait
-     * @param remark what else is to be reported about their holders
+     * @param to who is going to read it, as far as that is known
+     * @param remark what else is to be reported about the holders of the GPUs; may be empty
      */
-    public static UnavailableException of(Outcome.Busy busy, boolean byEngine, String remark) {
-        Refusal words = byEngine ? ChoiceText.refusalOfStart(busy) : ChoiceText.refusal(busy);
-        Refusal refusal = new Refusal(words.what() + remark, words.remedy());
-        return new UnavailableException(refusal, new Cause(busy, byEngine));
+    public UnavailableException(Outcome outcome, Addressee to, String remark) {
+        super(refusal(outcome, to, remark));
+        this.outcome = outcome;
+        reader = to;
+        this.remark = remark;
     }
 
-    public static UnavailableException of(Outcome.Impossible why) {
-        return new UnavailableException(ChoiceText.refusal(why), new Cause(why, false));
+    private static Refusal refusal(Outcome outcome, Addressee to, String remark) {
+        Refusal words = Refusals.of(outcome, to);
+        return new Refusal(words.what() + remark, words.remedy());
     }
 
-    /**
-     * A copy for a request that came from the image, not from the user: a default says how many
-     * GPUs it gets.
-     */
-    public UnavailableException ofDefault(GpuRequest request) {
-        return new UnavailableException(
-                ChoiceText.refusalOfDefault(request, cause.outcome(), cause.byEngine()), cause);
+    /** A copy for another reader. */
+    public UnavailableException to(Addressee other) {
+        return new UnavailableException(outcome, other, remark);
     }
 
-    /**
-     * A copy for a service of compose.
-     *
-     * @param isPartner whether a claim is of another service of its project
-     */
-    public UnavailableException ofService(Predicate<Claim> isPartner) {
-        return cause.outcome() instanceof Outcome.Busy busy
-                ? withRemedy(ChoiceText.remedyOfService(busy, isPartner))
-                : this;
-    }
-
-    /**
-     * A copy with another remedy, for a container that waits or is started again in a way of its
-     * own; the same if its GPUs are not merely held.
-     */
-    public UnavailableException withRemedy(String remedy) {
-        return cause.outcome() instanceof Outcome.Busy
-                ? new UnavailableException(new Refusal(refusal().what(), remedy), cause)
-                : this;
+    /** A copy with another advice, for one whose container waits in a way of its own. */
+    public UnavailableException advising(String advice) {
+        return to(new Addressee.Told(reader, advice, false));
     }
 
     RefusalReason reason() {
-        return RefusalReason.of(cause.outcome());
+        return RefusalReason.of(outcome);
     }
 }

@@ -13,6 +13,7 @@ import jnvdocker.lease.Outcome;
 import jnvdocker.lease.Requested;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.UnmanagedUses;
+import jnvdocker.lease.text.Addressee;
 import jnvdocker.registry.LeaseWriter;
 import jnvdocker.request.GpuFilter;
 import jnvdocker.request.GpuRequest;
@@ -112,13 +113,19 @@ final class ClientBid implements Grants.Bid<Claim> {
                             new Grants.Blocked<>(
                                     busy.leases(),
                                     () ->
-                                            UnavailableException.of(
+                                            new UnavailableException(
                                                     busy,
-                                                    request.creation().isPresent(),
+                                                    addressee(),
                                                     keeper.remark(busy.leases()))));
             case Outcome.Impossible why ->
-                    Optional.of(new Grants.Refused<>(() -> UnavailableException.of(why)));
+                    Optional.of(
+                            new Grants.Refused<>(
+                                    () -> new UnavailableException(why, addressee(), "")));
         };
+    }
+
+    private Addressee addressee() {
+        return request.creation().isPresent() ? Addressee.ENGINE : Addressee.COMMAND;
     }
 
     private static Optional<Grants.Outcome<Claim>> refused(RefusedException why) {

@@ -20,7 +20,8 @@ import jnvdocker.lease.Outcome;
 import jnvdocker.lease.Scope;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.UnmanagedUses;
-import jnvdocker.lease.text.ChoiceText;
+import jnvdocker.lease.text.Addressee;
+import jnvdocker.lease.text.Refusals;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.PermanentThread;
 import jnvdocker.registry.LeaseRegistry;
@@ -307,7 +308,7 @@ public final class QueueKeeper {
                                                 choice.scope(place.ticket().requested())));
                     }
                     case Outcome.Impossible why ->
-                            refuse(place, number, ChoiceText.refusal(why), choice);
+                            refuse(place, number, Refusals.of(why, Addressee.COMMAND), choice);
                 }
             } catch (RefusedException e) {
                 refuse(place, number, e.refusal(), choice);

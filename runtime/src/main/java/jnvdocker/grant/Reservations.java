@@ -14,6 +14,7 @@ import jnvdocker.lease.Origin;
 import jnvdocker.lease.Outcome;
 import jnvdocker.lease.Rule;
 import jnvdocker.lease.Ticket;
+import jnvdocker.lease.text.Addressee;
 import jnvdocker.lease.text.ChoiceText;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.lease.text.TimeText;
@@ -375,7 +376,8 @@ public final class Reservations {
             return switch (bid.outcome(now, uses)) {
                 case Outcome.Busy busy ->
                         ChoiceText.reasonToWait(busy) + keeper.remark(busy.leases());
-                case Outcome.Impossible why -> throw UnavailableException.of(why);
+                case Outcome.Impossible why ->
+                        throw new UnavailableException(why, Addressee.COMMAND, "");
                 case Outcome.Chosen _ -> "the requested GPUs have just been given back";
             };
         }

@@ -8,6 +8,7 @@ import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Share;
 import jnvdocker.lease.Verdict;
+import jnvdocker.lease.text.Addressee;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.request.MemorySize;
@@ -275,7 +276,7 @@ public final class PodClaims {
                 throw new RefusedException(
                         LeaseText.name(gpu.number(), gpu.uuid())
                                 + " is not for pods (kubernetes_gpus in the configuration)",
-                        PodLeases.AT_ADMISSION);
+                        Addressee.POD_AT_ADMISSION.advice());
             }
             gpus.add(gpu);
         }

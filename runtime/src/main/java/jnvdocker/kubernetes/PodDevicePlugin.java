@@ -6,8 +6,9 @@ import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Outcome;
-import jnvdocker.lease.text.ChoiceText;
+import jnvdocker.lease.text.Addressee;
 import jnvdocker.lease.text.LeaseText;
+import jnvdocker.lease.text.Refusals;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
@@ -192,16 +193,13 @@ final class PodDevicePlugin implements DevicePlugin {
                 throw new RefusedException(
                         "%s is not for pods of %s (kubernetes_gpus in the configuration)"
                                 .formatted(LeaseText.name(gpu.number(), gpu.uuid()), resource),
-                        PodLeases.AT_ADMISSION);
+                        Addressee.POD_AT_ADMISSION.advice());
             }
         }
-        switch (choice.chosenBy(gpus, lease -> lease.isReservation() || PodKind.isOfPod(lease))) {
-            case Outcome.Busy busy ->
-                    throw new RefusedException(ChoiceText.reason(busy), PodLeases.AT_ADMISSION);
-            case Outcome.Impossible why ->
-                    throw new RefusedException(
-                            ChoiceText.refusal(why).what(), PodLeases.AT_ADMISSION);
-            case Outcome.Chosen _ -> {}
+        Outcome outcome =
+                choice.chosenBy(gpus, lease -> lease.isReservation() || PodKind.isOfPod(lease));
+        if (!(outcome instanceof Outcome.Chosen)) {
+            throw new RefusedException(Refusals.of(outcome, Addressee.POD_AT_ADMISSION));
         }
     }
 

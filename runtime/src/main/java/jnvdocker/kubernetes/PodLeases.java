@@ -19,10 +19,10 @@ import jnvdocker.lease.Owner;
 import jnvdocker.lease.Requested;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.UnmanagedUses;
-import jnvdocker.lease.text.ChoiceText;
-import jnvdocker.lease.text.GpuText;
+import jnvdocker.lease.Verdict;
+import jnvdocker.lease.text.Addressee;
 import jnvdocker.lease.text.HoldersText;
-import jnvdocker.lease.text.LeaseText;
+import jnvdocker.lease.text.Refusals;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.Processes;
 import jnvdocker.registry.LeaseWriter;
@@ -42,18 +42,12 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.Supplier;
 
 /**
  * Leases of pods of Kubernetes: one for each pod and GPU, which all containers of the pod share.
  * Both a device plugin and a driver of Dynamic Resource Allocation take them here.
  */
 public final class PodLeases implements PodGrants {
-    /** A kubelet does not retry a pod that was refused its devices. */
-    public static final String AT_ADMISSION = "make the pod again, which may get others then";
-
-    private static final String AT_START = "wait, or delete the pod";
-
     /** No event reports the end of a pod's last process. */
     private static final Duration BETWEEN_CHECKS = Duration.ofMillis(200);
 
@@ -202,20 +196,21 @@ public final class PodLeases implements PodGrants {
             if (!others.isEmpty()) {
                 return Optional.of(
                         new Grants.Blocked<>(
-                                others,
-                                () ->
-                                        new RefusedException(
-                                                HoldersText.held(claimed(gpus), others)
-                                                        + keeper.remark(others),
-                                                AT_ADMISSION)));
+                                others, () -> held(gpus, others, Addressee.POD_AT_ADMISSION)));
             }
             List<Gpu> free = free(gpus, holdings);
-            Optional<Bar> bar = rules.bar(free, holdings, UnmanagedUses.NONE);
-            if (bar.isPresent()) {
-                Supplier<Refusal> why = bar.get().why();
+            Outcome outcome;
+            try {
+                outcome = whole(free, rules.choice(holdings, UnmanagedUses.NONE));
+            } catch (RefusedException e) {
+                String advice = Addressee.POD_AT_ADMISSION.advice();
                 return Optional.of(
                         new Grants.Refused<>(
-                                () -> new RefusedException(why.get().what(), AT_ADMISSION)));
+                                () -> new RefusedException(e.refusal().what(), advice)));
+            }
+            if (!(outcome instanceof Outcome.Chosen)) {
+                return Optional.of(
+                        new Grants.Refused<>(() -> refused(outcome, Addressee.POD_AT_ADMISSION)));
             }
             for (Gpu gpu : free) {
                 Claim claim = report.claim(ClaimedGpu.of(gpu), Origin.Pod.UNKNOWN, holdings);
@@ -250,70 +245,35 @@ public final class PodLeases implements PodGrants {
         return gpus.stream().filter(gpu -> holdings.of(gpu).isEmpty()).toList();
     }
 
-    private static List<ClaimedGpu> claimed(List<Gpu> gpus) {
-        return gpus.stream().map(ClaimedGpu::of).toList();
+    private RefusedException held(List<Gpu> gpus, List<Lease> by, Addressee.Told to) {
+        return new RefusedException(
+                Refusals.held(
+                        gpus.stream().map(ClaimedGpu::of).toList(), by, keeper.remark(by), to));
     }
 
-    /**
-     * The reason for which a pod cannot have GPUs.
-     *
-     * @param passes whether it may pass by itself
-     * @param by the leases that are in the way; empty when other things are
-     */
-    private record Bar(boolean passes, List<Lease> by, Supplier<Refusal> why) {
-        /** One by no lease. */
-        Bar(boolean passes, Supplier<Refusal> why) {
-            this(passes, List.of(), why);
-        }
+    private static RefusedException refused(Outcome outcome, Addressee.Told to) {
+        return new RefusedException(Refusals.of(outcome, to));
+    }
 
-        static Optional<Bar> of(Outcome outcome) {
-            return switch (outcome) {
-                case Outcome.Taken taken ->
-                        Optional.of(
-                                new Bar(
-                                        true,
-                                        taken.leases(),
-                                        () -> Refusal.of(ChoiceText.reason(taken))));
-                case Outcome.Busy busy ->
-                        Optional.of(new Bar(true, () -> Refusal.of(ChoiceText.reason(busy))));
-                case Outcome.Impossible why ->
-                        Optional.of(new Bar(false, () -> ChoiceText.refusal(why)));
-                case Outcome.Chosen _ -> Optional.empty();
-            };
-        }
+    /** The outcome for GPUs that a kubelet has chosen. */
+    private static Outcome whole(List<Gpu> gpus, GpuChoice choice) throws RefusedException {
+        List<String> uuids = gpus.stream().map(Gpu::uuid).toList();
+        return gpus.isEmpty()
+                ? new Outcome.Chosen(List.of())
+                : choice.of(new Requested(new GpuRequest.Devices(uuids), Owner.KUBERNETES));
+    }
+
+    /** The outcome for a share of a GPU. */
+    private static Outcome share(GpuFilter share, Gpu gpu, GpuChoice choice)
+            throws RefusedException {
+        GpuRequest one = new GpuRequest.Count(1, share);
+        return choice.of(new Requested(one, Owner.KUBERNETES).with(one, Set.of(gpu.uuid())));
     }
 
     /** All but the leases that a choice depends on, read before it is made. */
     private record Rules(Supply.Terms terms, List<Ticket> waiting) {
-
-        /** Why GPUs that a kubelet has chosen cannot be given; empty if they can. */
-        Optional<Bar> bar(List<Gpu> gpus, Holdings holdings, UnmanagedUses unmanaged) {
-            return gpus.isEmpty()
-                    ? Optional.empty()
-                    : bar(
-                            new GpuRequest.Devices(gpus.stream().map(Gpu::uuid).toList()),
-                            Set.of(),
-                            terms.choice(holdings, unmanaged, waiting));
-        }
-
-        /** Why a share of a GPU cannot be given; empty if it can. */
-        Optional<Bar> bar(GpuFilter share, Gpu gpu, Holdings holdings, UnmanagedUses unmanaged) {
-            return bar(
-                    new GpuRequest.Count(1, share),
-                    Set.of(gpu.uuid()),
-                    terms.choice(holdings, unmanaged, waiting));
-        }
-
-        private static Optional<Bar> bar(
-                GpuRequest request, Set<String> candidates, GpuChoice choice) {
-            try {
-                return Bar.of(
-                        choice.of(
-                                new Requested(request, Owner.KUBERNETES)
-                                        .with(request, candidates)));
-            } catch (RefusedException e) {
-                return Optional.of(new Bar(false, e::refusal));
-            }
+        GpuChoice choice(Holdings holdings, UnmanagedUses unmanaged) {
+            return terms.choice(holdings, unmanaged, waiting);
         }
     }
 
@@ -481,25 +441,28 @@ public final class PodLeases implements PodGrants {
             if (!others.isEmpty()) {
                 return Optional.of(
                         new Grants.Blocked<>(
-                                others,
-                                () ->
-                                        new RefusedException(
-                                                HoldersText.held(claimed(start.whole()), others)
-                                                        + keeper.remark(others),
-                                                AT_START)));
+                                others, () -> held(start.whole(), others, Addressee.POD_AT_START)));
             }
-            Optional<Bar> bar = bar(leases.holdings(), rules.terms().unmanaged(uses));
-            if (bar.isEmpty()) {
-                return Optional.of(new Grants.Granted<>(begin(leases)));
+            Outcome outcome;
+            try {
+                outcome = outcome(leases.holdings(), rules.terms().unmanaged(uses));
+            } catch (RefusedException e) {
+                return Optional.of(new Grants.Refused<>(() -> e));
             }
-            Supplier<Refusal> why = bar.get().why();
             return Optional.of(
-                    bar.get().passes()
-                            // By no lease if it is a limit: each attempt scans the host.
-                            ? new Grants.Blocked<>(
-                                    bar.get().by(),
-                                    () -> new RefusedException(why.get().what(), AT_START))
-                            : new Grants.Refused<>(() -> new RefusedException(why.get())));
+                    switch (outcome) {
+                        case Outcome.Chosen _ -> new Grants.Granted<>(begin(leases));
+                        case Outcome.Taken taken ->
+                                new Grants.Blocked<>(
+                                        taken.leases(),
+                                        () -> refused(taken, Addressee.POD_AT_START));
+                        // By no lease: each attempt scans the host.
+                        case Outcome.OverQuota over ->
+                                new Grants.Blocked<>(
+                                        List.of(), () -> refused(over, Addressee.POD_AT_START));
+                        case Outcome.Impossible why ->
+                                new Grants.Refused<>(() -> refused(why, Addressee.POD_AT_START));
+                    });
         }
 
         private List<Lease> begin(LeaseWriter writer) {
@@ -542,52 +505,65 @@ public final class PodLeases implements PodGrants {
             return merged.equals(before) ? lease : writer.hold(lease, merged).orElseThrow();
         }
 
-        private Optional<Bar> bar(Holdings holdings, UnmanagedUses unmanaged) {
+        /** What becomes of the GPUs that no container of the pod may have used so far. */
+        private Outcome outcome(Holdings holdings, UnmanagedUses unmanaged)
+                throws RefusedException {
             List<Gpu> open =
                     start.gpus().stream()
                             .filter(gpu ->
                                     own(gpu, holdings).filter(PodLeases::hasStarted).isEmpty())
                             .toList();
-            for (Gpu gpu : open) {
-                if (!gpu.isSound()) {
-                    return Optional.of(new Bar(false, () -> GpuText.sick(gpu)));
-                }
+            if (open.isEmpty()) {
+                return new Outcome.Chosen(List.of());
             }
-            for (Gpu gpu : open) {
-                if (unmanaged.bars(gpu.uuid())) {
-                    return Optional.of(
-                            new Bar(
-                                    true,
-                                    () ->
-                                            Refusal.of(
-                                                    LeaseText.name(gpu.number(), gpu.uuid())
-                                                            + " "
-                                                            + LeaseText.used(
-                                                                    unmanaged
-                                                                            .first(gpu.uuid())
-                                                                            .orElseThrow()))));
-                }
+            GpuChoice choice = rules.choice(holdings, unmanaged);
+            Optional<Outcome> barred = barred(open, choice);
+            if (barred.isPresent()) {
+                return barred.get();
             }
             List<Gpu> whole = open.stream().filter(start.whole()::contains).toList();
-            Optional<Bar> bar = rules.bar(free(whole, holdings), holdings, unmanaged);
+            Outcome outcome = whole(free(whole, holdings), choice);
             for (Gpu gpu : open) {
-                if (bar.isEmpty() && !whole.contains(gpu)) {
-                    bar = rules.bar(start.filter(gpu), gpu, holdings, unmanaged);
+                if (outcome instanceof Outcome.Chosen && !whole.contains(gpu)) {
+                    outcome = share(start.filter(gpu), gpu, choice);
                 }
             }
-            return bar.isEmpty() && !open.isEmpty() ? excess(open, holdings) : bar;
+            return outcome instanceof Outcome.Chosen
+                    ? beyondLimits(open, holdings).orElse(outcome)
+                    : outcome;
+        }
+
+        /** What is reserved is checked again for what may have happened since. */
+        private static Optional<Outcome> barred(List<Gpu> open, GpuChoice choice) {
+            GpuRequest request = new GpuRequest.Devices(open.stream().map(Gpu::uuid).toList());
+            List<Verdict> verdicts =
+                    open.stream()
+                            .map(gpu ->
+                                    choice.verdict(gpu, new Requested(request, Owner.KUBERNETES)))
+                            .toList();
+            Optional<Outcome> sick =
+                    verdicts.stream()
+                            .filter(it -> it.is(Verdict.Sick.class))
+                            .<Outcome>map(it -> new Outcome.Barred(it, List.of()))
+                            .findFirst();
+            return sick.isPresent()
+                    ? sick
+                    : verdicts.stream()
+                            .map(Verdict::ofUses)
+                            .filter(Verdict::isBusy)
+                            .<Outcome>map(it -> new Outcome.Taken(request, List.of(it), List.of()))
+                            .findFirst();
         }
 
         /**
-         * Why the namespace of a pod may not have its GPUs, too. What others have reserved does not
-         * count: each of two pods could keep the other from starting.
+         * Whether the namespace of the pod may not have its GPUs, too. What others have reserved
+         * does not count: each of two pods could keep the other from starting.
          */
-        private Optional<Bar> excess(List<Gpu> open, Holdings holdings) {
+        private Optional<Outcome> beyondLimits(List<Gpu> open, Holdings holdings) {
             Holdings started = holdings.without(lease -> !hasStarted(lease));
             return rules.terms()
                     .choice(started, UnmanagedUses.NONE, List.of())
-                    .beyondLimits(start.pod().owner(), open.stream().map(this::wanted).toList())
-                    .flatMap(Bar::of);
+                    .beyondLimits(start.pod().owner(), open.stream().map(this::wanted).toList());
         }
     }
 

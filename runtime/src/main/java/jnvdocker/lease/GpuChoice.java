@@ -48,6 +48,11 @@ public final class GpuChoice {
         return now.verdict(gpu, Requested.ANYBODY);
     }
 
+    /** The verdict on a GPU for a request. */
+    public Verdict verdict(Gpu gpu, Requested requested) {
+        return now.verdict(gpu, requested);
+    }
+
     /** The verdicts on all GPUs for anybody likewise, in order of index. */
     public List<Verdict> verdicts() {
         return now.verdicts(Requested.ANYBODY);

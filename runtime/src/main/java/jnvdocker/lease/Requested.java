@@ -41,14 +41,11 @@ public record Requested(
     /** The request for the GPUs of a claim, or for its shares of them. */
     public static Requested of(Claim claim, Optional<Duration> time) {
         List<String> uuids = claim.gpus().stream().map(ClaimedGpu::uuid).toList();
-        return claim.share().isEmpty()
-                ? new Requested(new GpuRequest.Devices(uuids), claim.owner(), Set.of(), time, false)
-                : new Requested(
-                        new GpuRequest.Count(uuids.size(), GpuFilter.sharing(claim.share())),
-                        claim.owner(),
-                        Set.copyOf(uuids),
-                        time,
-                        false);
+        GpuRequest request =
+                claim.share().isEmpty()
+                        ? new GpuRequest.Devices(uuids)
+                        : new GpuRequest.Count(uuids.size(), GpuFilter.sharing(claim.share()));
+        return new Requested(request, claim.owner(), Set.copyOf(uuids), time, false);
     }
 
     private Requested lasting(Duration time) {

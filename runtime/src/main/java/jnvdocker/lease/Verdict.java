@@ -171,7 +171,7 @@ public record Verdict(Gpu gpu, List<Lease> leases, long left, List<Reason> reaso
     /** The verdict as far as the uses without a lease make it. */
     public Verdict ofUses() {
         return new Verdict(
-                gpu, leases, left, reasons.stream().filter(InUse.class::isInstance).toList());
+                gpu, List.of(), left, reasons.stream().filter(InUse.class::isInstance).toList());
     }
 
     /** The state of a GPU that nobody holds. */

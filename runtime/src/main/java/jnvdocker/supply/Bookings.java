@@ -15,6 +15,7 @@ import jnvdocker.lease.Rule;
 import jnvdocker.lease.Scope;
 import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.lease.Verdict;
+import jnvdocker.lease.text.Addressee;
 import jnvdocker.lease.text.KeptText;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.lease.text.QuotaText;
@@ -161,8 +162,10 @@ public final class Bookings {
             return;
         }
         if (booked == 0) {
-            throw UnavailableException.of(
-                    new Outcome.NeverAllowed(new GpuRequest.Count(gpus.size()), why));
+            throw new UnavailableException(
+                    new Outcome.NeverAllowed(new GpuRequest.Count(gpus.size()), why),
+                    Addressee.COMMAND,
+                    "");
         }
         throw new RefusedException(
                 Quote.shown(owner.name())

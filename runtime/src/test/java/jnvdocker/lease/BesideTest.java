@@ -15,7 +15,8 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.host.Gpu;
-import jnvdocker.lease.text.ChoiceText;
+import jnvdocker.lease.text.Addressee;
+import jnvdocker.lease.text.Refusals;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.words.Refusal;
@@ -52,7 +53,9 @@ class BesideTest {
             throws RefusedException {
         Outcome.Impossible outcome =
                 assertInstanceOf(Outcome.NotBeside.class, of(name, owner, POLICY, all));
-        assertEquals("--gpus with=" + name + ": " + why, ChoiceText.refusal(outcome).message());
+        assertEquals(
+                "--gpus with=" + name + ": " + why,
+                Refusals.of(outcome, Addressee.COMMAND).message());
     }
 
     @Test

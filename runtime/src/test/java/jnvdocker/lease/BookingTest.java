@@ -11,7 +11,8 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.host.Gpu;
-import jnvdocker.lease.text.ChoiceText;
+import jnvdocker.lease.text.Addressee;
+import jnvdocker.lease.text.Refusals;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.words.Refusal;
 
@@ -77,7 +78,7 @@ class BookingTest {
     }
 
     private static Refusal refusal(Outcome outcome) {
-        return ChoiceText.refusal(assertInstanceOf(Outcome.Taken.class, outcome));
+        return Refusals.of(assertInstanceOf(Outcome.Taken.class, outcome), Addressee.COMMAND);
     }
 
     @Test

@@ -10,8 +10,9 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.host.Gpu;
-import jnvdocker.lease.text.ChoiceText;
+import jnvdocker.lease.text.Addressee;
 import jnvdocker.lease.text.LastingText;
+import jnvdocker.lease.text.Refusals;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.words.RefusedException;
@@ -75,8 +76,8 @@ class FilteredChoiceTest {
 
     private static String refusal(GpuChoice choice, String option) throws RefusedException {
         return switch (choice.of(new Requested(request(option), ALICE))) {
-            case Outcome.Impossible why -> ChoiceText.refusal(why).message();
-            case Outcome.Busy busy -> ChoiceText.refusal(busy).message();
+            case Outcome.Impossible why -> Refusals.of(why, Addressee.COMMAND).message();
+            case Outcome.Busy busy -> Refusals.of(busy, Addressee.COMMAND).message();
             case Outcome.Chosen chosen -> throw new AssertionError(chosen);
         };
     }

@@ -17,8 +17,9 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
 import jnvdocker.host.Gpu;
-import jnvdocker.lease.text.ChoiceText;
+import jnvdocker.lease.text.Addressee;
 import jnvdocker.lease.text.LeaseText;
+import jnvdocker.lease.text.Refusals;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuUse;
@@ -161,9 +162,10 @@ class GpuChoiceTest {
         assertEquals(
                 "1 GPU requested, but none is free: GPU 0 (GPU-5c1a1003) is held by alice's"
                         + " container train-7 since 2024-01-02 09:12; wait with --gpu-wait",
-                ChoiceText.refusal(
+                Refusals.of(
                                 assertInstanceOf(
-                                        Outcome.Busy.class, choice.of(new Requested(ONE, ALICE))))
+                                        Outcome.Busy.class, choice.of(new Requested(ONE, ALICE))),
+                                Addressee.COMMAND)
                         .message());
     }
 
@@ -274,7 +276,7 @@ class GpuChoiceTest {
         assertEquals(
                 "alice has 1 of the 2 GPUs that each user may have (max_gpus_per_user): container"
                         + " train-7 holds GPU 0; wait with --gpu-wait, stop one, or request fewer",
-                ChoiceText.refusal(busy).message());
+                Refusals.of(busy, Addressee.COMMAND).message());
         assertEquals(List.of(train), busy.leases());
     }
 
@@ -398,9 +400,10 @@ class GpuChoiceTest {
         var choice =
                 TestingLeases.choice(
                         gpus, GpuTraits.UNKNOWN, holdings, UnmanagedUses.NONE, List.of(), POLICY);
-        return ChoiceText.refusal(
+        return Refusals.of(
                         assertInstanceOf(
-                                Outcome.Busy.class, choice.of(new Requested(request, BOB))))
+                                Outcome.Busy.class, choice.of(new Requested(request, BOB))),
+                        Addressee.COMMAND)
                 .message();
     }
 
@@ -444,7 +447,8 @@ class GpuChoiceTest {
     private static String refusal(GpuChoice choice, GpuRequest request, Owner owner) {
         try {
             Outcome outcome = choice.of(new Requested(request, owner));
-            return ChoiceText.refusal(assertInstanceOf(Outcome.Impossible.class, outcome))
+            return Refusals.of(
+                            assertInstanceOf(Outcome.Impossible.class, outcome), Addressee.COMMAND)
                     .message();
         } catch (RefusedException e) {
             return e.getMessage();
@@ -492,7 +496,8 @@ class GpuChoiceTest {
                     + " container c0 since 2024-01-02 09:12, GPU 1 is held by alice's container c1,"
                     + " GPU 2 is held by alice's container c2, GPU 3 is held by alice's container"
                     + " c3, and others by 2 more; wait with --gpu-wait",
-                ChoiceText.refusal(assertInstanceOf(Outcome.Busy.class, outcome)).message());
+                Refusals.of(assertInstanceOf(Outcome.Busy.class, outcome), Addressee.COMMAND)
+                        .message());
     }
 
     @Test
@@ -602,7 +607,7 @@ class GpuChoiceTest {
                                 POLICY)
                         .of(new Requested(request, ALICE));
         Outcome.Busy busy = assertInstanceOf(Outcome.Busy.class, outcome);
-        assertEquals(refusal, ChoiceText.refusal(busy).message());
+        assertEquals(refusal, Refusals.of(busy, Addressee.COMMAND).message());
         assertEquals(List.of(leases), busy.leases());
     }
 

@@ -13,7 +13,8 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.host.Gpu;
 import jnvdocker.host.Part.Slices;
-import jnvdocker.lease.text.ChoiceText;
+import jnvdocker.lease.text.Addressee;
+import jnvdocker.lease.text.Refusals;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.words.RefusedException;
 
@@ -53,8 +54,8 @@ class InstanceLimitTest {
 
     private static String refusal(GpuChoice choice, String option) throws RefusedException {
         return switch (choice.of(new Requested(GpuRequest.parseOption(option), ALICE))) {
-            case Outcome.Impossible why -> ChoiceText.refusal(why).message();
-            case Outcome.Busy busy -> ChoiceText.refusal(busy).message();
+            case Outcome.Impossible why -> Refusals.of(why, Addressee.COMMAND).message();
+            case Outcome.Busy busy -> Refusals.of(busy, Addressee.COMMAND).message();
             case Outcome.Chosen chosen -> throw new AssertionError(chosen);
         };
     }

@@ -12,7 +12,8 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.host.Gpu;
-import jnvdocker.lease.text.ChoiceText;
+import jnvdocker.lease.text.Addressee;
+import jnvdocker.lease.text.Refusals;
 import jnvdocker.request.GpuRequest;
 
 import org.junit.jupiter.api.Test;
@@ -74,8 +75,8 @@ class LimitedChoiceTest {
 
     private static String refusal(Outcome outcome) {
         return switch (outcome) {
-            case Outcome.Impossible why -> ChoiceText.refusal(why).message();
-            case Outcome.Busy busy -> ChoiceText.refusal(busy).message();
+            case Outcome.Impossible why -> Refusals.of(why, Addressee.COMMAND).message();
+            case Outcome.Busy busy -> Refusals.of(busy, Addressee.COMMAND).message();
             case Outcome.Chosen gpus -> gpus.toString();
         };
     }

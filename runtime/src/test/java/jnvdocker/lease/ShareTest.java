@@ -12,7 +12,8 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.host.Gpu;
-import jnvdocker.lease.text.ChoiceText;
+import jnvdocker.lease.text.Addressee;
+import jnvdocker.lease.text.Refusals;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.request.MemorySize;
 import jnvdocker.words.RefusedException;
@@ -110,8 +111,8 @@ class ShareTest {
     private static String refusal(GpuChoice choice, String option, Owner owner)
             throws RefusedException {
         return switch (choice.of(new Requested(request(option), owner))) {
-            case Outcome.Impossible why -> ChoiceText.refusal(why).message();
-            case Outcome.Busy busy -> ChoiceText.refusal(busy).message();
+            case Outcome.Impossible why -> Refusals.of(why, Addressee.COMMAND).message();
+            case Outcome.Busy busy -> Refusals.of(busy, Addressee.COMMAND).message();
             case Outcome.Chosen chosen -> throw new AssertionError(chosen);
         };
     }

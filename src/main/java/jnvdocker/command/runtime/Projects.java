@@ -1,12 +1,11 @@
 package jnvdocker.command.runtime;
 
-import jnvdocker.lease.Claim;
+import jnvdocker.lease.text.Addressee;
 
 import java.util.Collections;
 import java.util.LinkedHashMap;
 import java.util.Map;
 import java.util.Optional;
-import java.util.function.Predicate;
 
 /**
  * The projects of compose that containers are services of, for words alone: what was created while
@@ -30,14 +29,15 @@ final class Projects {
         call.project().ifPresent(project -> byContainer.put(call.container().id(), project));
     }
 
-    /** Whether a claim is of a container of the same project. */
-    Predicate<Claim> of(CreateCall call) {
+    /** The user of a container, who may use compose. */
+    Addressee userOf(CreateCall call) {
         Optional<String> project = call.project();
-        return claim ->
-                project.isPresent()
-                        && claim.container()
+        return project.isEmpty()
+                ? Addressee.ENGINE
+                : new Addressee.Service(claim ->
+                        claim.container()
                                 .map(it -> byContainer.get(it.id()))
                                 .filter(project.get()::equals)
-                                .isPresent();
+                                .isPresent());
     }
 }

@@ -16,6 +16,7 @@ import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.ObserverPolicy;
+import jnvdocker.lease.text.Addressee;
 import jnvdocker.oci.lease.EditedContainers;
 import jnvdocker.oci.lease.OciContainers;
 import jnvdocker.oci.lease.OciCreation;
@@ -222,7 +223,7 @@ public final class RuntimeCreate {
             try {
                 create(otherwise, call, seen);
             } catch (UnavailableException e) {
-                throw e.withRemedy(ObserverPolicy.REMEDY);
+                throw e.advising(ObserverPolicy.REMEDY);
             }
             return;
         }
@@ -313,16 +314,15 @@ public final class RuntimeCreate {
                 throw ofWait.get();
             }
             UnavailableException its =
-                    switch (source) {
-                        case IMAGE -> e.ofDefault(creation.request());
-                        case SWARM ->
-                                e.withRemedy(
-                                        "Swarm tries again, after some failures on another node");
-                        default -> call.project().isPresent() ? e.ofService(projects.of(call)) : e;
-                    };
+                    e.to(
+                            switch (source) {
+                                case IMAGE -> new Addressee.ByDefault(creation.request(), true);
+                                case SWARM -> Addressee.SWARM;
+                                default -> projects.userOf(call);
+                            });
             // A task of Swarm's is started by the engine, whatever its labels.
             throw waits && source != GpuWish.Source.SWARM
-                    ? its.withRemedy(
+                    ? its.advising(
                             "start it at %s, where its label %s counts"
                                     .formatted(parts.proxy(), ClaimNames.WAIT_LABEL))
                     : its;

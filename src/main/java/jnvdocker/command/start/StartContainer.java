@@ -32,6 +32,7 @@ import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.ObserverPolicy;
 import jnvdocker.lease.Origin;
+import jnvdocker.lease.text.Addressee;
 import jnvdocker.protocol.CallResult;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
@@ -394,7 +395,7 @@ public final class StartContainer {
         try {
             return leases.take(request);
         } catch (UnavailableException e) {
-            throw wanted.byDefault() ? e.ofDefault(wanted.request()) : e;
+            throw wanted.byDefault() ? e.to(new Addressee.ByDefault(wanted.request(), false)) : e;
         }
     }
 

@@ -115,7 +115,7 @@ class ChoiceTextTest {
                 TestingLeases.choice(
                         gpus, GpuTraits.UNKNOWN, holdings, UnmanagedUses.NONE, List.of(), policy);
         Ticket ticket = TestingLeases.ticket(1, TestingLeases.ALICE, ALL);
-        return ChoiceText.refusalOfDefault(ALL, choice.of(ticket.requested()), byEngine);
+        return Refusals.of(choice.of(ticket.requested()), new Addressee.ByDefault(ALL, byEngine));
     }
 
     /** Otherwise a waiting client would read the same words again, or miss some. */
