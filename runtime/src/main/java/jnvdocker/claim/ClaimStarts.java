@@ -315,7 +315,7 @@ public final class ClaimStarts {
                 case Outcome.NeverAllowed(_, Quota.ForGood excess) ->
                         new Grants.Refused<>(() -> RemakeAdvice.refusal(claim, excess));
                 case Outcome.Impossible why ->
-                        new Grants.Refused<>(() -> RemakeAdvice.refusal(claim, why));
+                        new Grants.Refused<>(() -> RemakeAdvice.refusal(why));
             };
         }
 
@@ -337,7 +337,7 @@ public final class ClaimStarts {
 
         /** By what holds no lease, and by what is kept for others. */
         private Grants.Outcome<Mounted> blocked(List<Verdict> busy) {
-            return new Grants.Blocked<>(List.of(), () -> RemakeAdvice.refusal(claim, busy));
+            return new Grants.Blocked<>(List.of(), () -> RemakeAdvice.refusal(busy));
         }
 
         private Grants.Outcome<Mounted> begin(LeaseWriter leases, Optional<Duration> time) {
@@ -389,7 +389,7 @@ public final class ClaimStarts {
                         + keeper.remark(by),
                 "start this container again when "
                         + (claim.gpus().size() == 1 ? "it is free" : "they are free")
-                        + RemakeAdvice.of(claim)
+                        + RemakeAdvice.OTHER_GPUS
                         + (users.of(claim).size() > 1
                                 ? "; a container that needs only its volumes gets them by -v"
                                         + " VOLUME:DIRECTORY instead of --volumes-from"

@@ -15,30 +15,19 @@ import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
 
 import java.util.List;
-import java.util.function.Predicate;
-import java.util.regex.Pattern;
 
 /**
- * Explains to the user of a stopped container, which was given the nodes of its own GPUs, how to
- * make it again with others.
+ * Explains to the user of a stopped container, which was given the nodes of its own GPUs, why it
+ * cannot be started, and how to get other GPUs.
  */
-public final class RemakeAdvice {
-    /** The names that docker allows; no character of them is special in a shell. */
-    private static final Predicate<String> NAME =
-            Pattern.compile("[a-zA-Z0-9][a-zA-Z0-9_.-]*").asMatchPredicate();
-
-    private RemakeAdvice() {}
+final class RemakeAdvice {
+    /** What gives the user of a container other GPUs. */
+    static final String RUN_AGAIN = "remove the container and run it again";
 
     /** The end of a refusal's advice. */
-    public static String of(Claim claim) {
-        return ", or make it again on other GPUs: " + command(claim);
-    }
+    static final String OTHER_GPUS = ", or " + RUN_AGAIN + " to get other GPUs";
 
-    /** The command that makes a claim's container again. */
-    public static String command(Claim claim) {
-        return "jnvdocker gpu remake "
-                + claim.container().map(Claim.ContainerRef::name).filter(NAME).orElse("CONTAINER");
-    }
+    private RemakeAdvice() {}
 
     /** Why the limits of the configuration allow a container no new lease, and what to do. */
     static RefusedException refusal(Claim claim, Quota.Excess excess) {
@@ -58,22 +47,21 @@ public final class RemakeAdvice {
             case Quota.Never never when never.limit().limit() > 0 ->
                     new RefusedException(
                             has + QuotaText.why(never),
-                            "make it again with fewer: %s --gpus %s"
-                                    .formatted(command(claim), never.limit().limit()));
+                            RUN_AGAIN + " with --gpus " + never.limit().limit());
             case Quota.Elsewhere elsewhere ->
                     new RefusedException(
                             "this container has "
                                     + LeaseText.names(claim.gpus())
                                     + ", and "
                                     + QuotaText.why(elsewhere),
-                            "make it again on one of these: " + command(claim));
+                            RUN_AGAIN + " to get one of these");
             case Quota.ForGood ever ->
                     new RefusedException(has + QuotaText.why(ever), QuotaText.remedy(ever));
         };
     }
 
     /** Why no GPUs can be given for a start, whichever leases end, and what to do. */
-    static RefusedException refusal(Claim claim, Outcome.Impossible why) {
+    static RefusedException refusal(Outcome.Impossible why) {
         Refusal refusal =
                 switch (why) {
                     case Outcome.Barred(Verdict gpu, _) when gpu.cordon().isPresent() ->
@@ -82,7 +70,7 @@ public final class RemakeAdvice {
                     case Outcome.TooFew few -> tooFew(few);
                     default -> Refusals.of(why, Addressee.COMMAND);
                 };
-        return new RefusedException(refusal.what(), refusal.remedy().orElseThrow() + of(claim));
+        return new RefusedException(refusal.what(), refusal.remedy().orElseThrow() + OTHER_GPUS);
     }
 
     private static Refusal tooFew(Outcome.TooFew few) {
@@ -111,7 +99,7 @@ public final class RemakeAdvice {
      *
      * @param busy its GPUs of which that is so
      */
-    static RefusedException refusal(Claim claim, List<Verdict> busy) {
+    static RefusedException refusal(List<Verdict> busy) {
         boolean one = busy.size() == 1;
         String ends = one ? "it has ended" : "they have ended";
         String comesFree = one ? "it is free" : "they are free";
@@ -119,6 +107,6 @@ public final class RemakeAdvice {
                 HoldersText.withoutLease(busy),
                 "start this container again when "
                         + (busy.stream().allMatch(it -> it.kept().isEmpty()) ? ends : comesFree)
-                        + of(claim));
+                        + OTHER_GPUS);
     }
 }
