@@ -214,7 +214,6 @@ final class Daemon implements AutoCloseable {
         onHangUp(reload);
         Thread.ofVirtual().start(runtimeHost::refresh);
         Thread.ofVirtual().start(mesos::refresh);
-        parts.examine();
     }
 
     private JobCommands jobs(

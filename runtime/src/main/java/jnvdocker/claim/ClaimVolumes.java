@@ -29,7 +29,6 @@ import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.ArrayList;
 import java.util.LinkedHashMap;
 import java.util.List;
@@ -47,7 +46,6 @@ public final class ClaimVolumes implements PluginVolumes {
             "'jnvdocker run' makes claims, create the container again with it";
 
     private static final Logger LOG = LoggerFactory.getLogger(ClaimVolumes.class);
-    private static final Duration LIST_LIMIT = Duration.ofMillis(200);
 
     private final LeaseRegistry registry;
     private final ClaimFiles files;
@@ -172,7 +170,6 @@ public final class ClaimVolumes implements PluginVolumes {
             users.refuseAnothers(claim, hasPartner(claim));
         }
         ClaimedNodes.refuseOthers(claim, supply.gpus());
-        reconciler.learnOfRunning(LIST_LIMIT);
         Optional<Lease> taken = starts.take(claim, use, caller);
         if (taken.isEmpty()) {
             return files.nothing();
@@ -221,10 +218,6 @@ public final class ClaimVolumes implements PluginVolumes {
         if (claim.isPresent() && registry.claims().hasVolume(id)) {
             return info(claim.get(), registry.liveOf(id));
         }
-        if (registry.claims().claim(id).isEmpty() && !reconciler.isComplete()) {
-            // The registry was lost, and docker may know of claims that we don't know yet.
-            return new VolumeInfo(name, files.mounted(id), Map.of());
-        }
         throw unknown(name);
     }
 
@@ -245,22 +238,7 @@ public final class ClaimVolumes implements PluginVolumes {
     }
 
     private Claim claim(ClaimKey key) throws IOException, RefusedException {
-        if (registry.claims().claim(key.id()).isEmpty() && !reconciler.isComplete()) {
-            restore(key);
-        }
         return registry.claims().claim(key).orElseThrow(() -> unknown(ClaimNames.volume(key)));
-    }
-
-    private void restore(ClaimKey key) throws RefusedException {
-        try {
-            reconciler.restore(LIST_LIMIT);
-        } catch (IOException e) {
-            throw new RefusedException(
-                    "the registry was lost, and "
-                            + ClaimNames.volume(key)
-                            + " is not known until the engine answers",
-                    "try again when 'docker ps' does");
-        }
     }
 
     private static RefusedException unknown(String name) {

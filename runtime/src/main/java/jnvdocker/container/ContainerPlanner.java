@@ -297,7 +297,7 @@ public final class ContainerPlanner {
         List<VolumeMount> mounts = new ArrayList<>();
         if (!container.settings().mountTargets().contains(DRIVER_DIRECTORY)) {
             String name = DriverVolume.name(container.driver());
-            mounts.add(new VolumeMount(name, volumeDriver, DRIVER_DIRECTORY, Map.of()));
+            mounts.add(new VolumeMount(name, volumeDriver, DRIVER_DIRECTORY));
         }
         for (VolumeMount mount : container.allocation().mounts()) {
             refuseMountAt(mount.target(), container.settings());

@@ -43,7 +43,6 @@ import jnvdocker.use.MemoryUsers;
 
 import java.io.IOException;
 import java.nio.file.Path;
-import java.time.Duration;
 import java.util.List;
 import java.util.Set;
 import java.util.function.Supplier;
@@ -69,9 +68,6 @@ public record LeaseParts(
         UnmanagedScan unmanagedScan,
         Grants grants)
         implements AutoCloseable {
-    /** The time after a start in which engines and their containers start, too. */
-    private static final Duration CALM = Duration.ofSeconds(15);
-
     /**
      * Where the parts find the world.
      *
@@ -188,7 +184,6 @@ public record LeaseParts(
                             files,
                             cancellation,
                             keeper,
-                            reconciler,
                             queue,
                             grants,
                             supply,
@@ -262,25 +257,6 @@ public record LeaseParts(
         keeper.after(_ -> groups.removeInTurn());
         keeper.after(stops::retain);
         return keeper.start();
-    }
-
-    /**
-     * Has the whole registry checked for damage in the background, a little later: what decisions
-     * depend on was read when it was opened, and the client that starts a daemon waits for its
-     * first answer.
-     */
-    @SuppressWarnings("ThreadPriorityCheck") // It saves time for others; no order depends on it.
-    public void examine() {
-        Thread thread =
-                Thread.ofPlatform()
-                        .daemon()
-                        .name("examine")
-                        .priority(Thread.MIN_PRIORITY)
-                        .unstarted(() -> {
-                            Pace.REAL.sleep(CALM);
-                            registry.examine();
-                        });
-        thread.start();
     }
 
     @Override

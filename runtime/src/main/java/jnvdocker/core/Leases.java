@@ -49,7 +49,6 @@ import jnvdocker.lease.text.QuotaText;
 import jnvdocker.lease.text.TimeText;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.OpenDevices;
-import jnvdocker.recovery.ClaimOptions;
 import jnvdocker.registry.ClaimStore;
 import jnvdocker.registry.LeaseHistory;
 import jnvdocker.registry.LeaseRegistry;
@@ -217,11 +216,7 @@ public final class Leases {
     public Allocation allocation(Claim claim, List<Gpu> gpus) throws RefusedException {
         List<Gpu> its = gpus(claim, gpus);
         VolumeMount mount =
-                new VolumeMount(
-                        ClaimNames.volume(claim.key()),
-                        volumeDriver,
-                        DIRECTORY,
-                        ClaimOptions.of(claim));
+                new VolumeMount(ClaimNames.volume(claim.key()), volumeDriver, DIRECTORY);
         return new Allocation(
                 its, List.of(mount), Map.of(ClaimNames.CLAIM_LABEL, claim.key().text()));
     }

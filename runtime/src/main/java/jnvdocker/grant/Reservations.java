@@ -19,7 +19,6 @@ import jnvdocker.lease.text.ChoiceText;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.lease.text.TimeText;
 import jnvdocker.posix.ProcessId;
-import jnvdocker.recovery.Reconciler;
 import jnvdocker.registry.ClaimFiles;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.request.GpuRequest;
@@ -39,7 +38,6 @@ import java.util.function.Supplier;
 
 /** Reserves GPUs for clients, at once or when it is their turn. */
 public final class Reservations {
-    private static final Duration ENGINE_LIMIT = Duration.ofSeconds(5);
 
     private static final String GONE = "its GPU vanished before it could be used";
 
@@ -50,7 +48,6 @@ public final class Reservations {
     private final ClaimFiles files;
     private final Cancellation cancellation;
     private final Keeper keeper;
-    private final Reconciler reconciler;
     private final WaitingQueue queue;
     private final Grants grants;
     private final Supply supply;
@@ -65,7 +62,6 @@ public final class Reservations {
             ClaimFiles files,
             Cancellation cancellation,
             Keeper keeper,
-            Reconciler reconciler,
             WaitingQueue queue,
             Grants grants,
             Supply supply,
@@ -76,7 +72,6 @@ public final class Reservations {
         this.files = files;
         this.cancellation = cancellation;
         this.keeper = keeper;
-        this.reconciler = reconciler;
         this.queue = queue;
         this.grants = grants;
         this.supply = supply;
@@ -103,9 +98,6 @@ public final class Reservations {
         }
         supply.learn(request.owner(), Supply.NAMES_LIMIT);
         refuseTooMuchTime(request);
-        if (request.creation().isEmpty()) {
-            reconciler.learnOfRunning(ENGINE_LIMIT);
-        }
         Optional<Claim> earlier = earlier(request);
         // For what another holds there is nothing to wait for.
         if (request.waiting().isEmpty() || request.request() instanceof GpuRequest.With) {

@@ -237,12 +237,6 @@ public interface ContainerEngine {
      */
     boolean stop(String container, Duration limit) throws IOException;
 
-    /**
-     * The options that a volume was made with; none when there is no such volume. Empty when the
-     * volume is the engine's own, and no plugin's: that one is only named like ours.
-     */
-    Optional<Map<String, String>> volumeOptions(String volume, Duration limit) throws IOException;
-
     /** Removes a volume. Returns false when a container still names it, true when it is gone. */
     boolean removeVolume(String volume, Duration limit) throws IOException;
 }

@@ -40,6 +40,20 @@ public final class ProcessKind extends GroupKind {
         return origin instanceof Origin.HostProcess;
     }
 
+    /**
+     * A registry that was put back may know a program as the client that it was before: the cgroup
+     * is made first.
+     */
+    @Override
+    public Life reserved(Lease lease, HostView view) {
+        Life client = super.reserved(lease, view);
+        if (client instanceof Life.Running) {
+            return client;
+        }
+        Processes.Group group = processes.groups(ProgramGroup.NAME).get(lease.claim().id());
+        return group == null ? client : new Life.Running(group.process());
+    }
+
     @Override
     public boolean owns(GpuUse.User process, Lease lease) {
         return lease.holder().process().equals(process.id())

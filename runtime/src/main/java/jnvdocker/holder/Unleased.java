@@ -2,6 +2,7 @@ package jnvdocker.holder;
 
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.LeaseRegistry;
@@ -14,8 +15,8 @@ import java.util.Collection;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
-import java.util.function.Predicate;
 
 /**
  * Claims that have no lease though processes have them mounted or are in their cgroups: since the
@@ -25,7 +26,7 @@ import java.util.function.Predicate;
 public final class Unleased {
     private final LeaseRegistry registry;
     private final Evidence evidence;
-    private final Map<String, Optional<String>> claims = new ConcurrentHashMap<>();
+    private final Map<String, Sign> claims = new ConcurrentHashMap<>();
 
     public Unleased(LeaseRegistry registry, Evidence evidence) {
         this.registry = registry;
@@ -33,23 +34,33 @@ public final class Unleased {
     }
 
     /**
+     * By what one of them is known.
+     *
+     * @param cgroup that its processes are in; empty when they have it mounted
+     * @param given the GPUs whose nodes an engine says that it has given to the claim's container
+     */
+    private record Sign(Optional<String> cgroup, Set<String> given) {}
+
+    /**
      * One of them.
      *
      * @param claim empty when only its mount or cgroup is known
+     * @param given the GPUs that its engine has reported; empty as long as it has not
      * @param process the oldest that has it mounted, or is in its cgroup
      */
-    public record Running(String id, Optional<Claim> claim, ProcessId process) {
+    public record Running(String id, Optional<Claim> claim, Set<String> given, ProcessId process) {
 
         /**
-         * Without its claim it may have any GPU. Its cgroup does not show which: while the
-         * container is being created, it does not yet allow everything that it is going to.
+         * Without its claim it may have any GPU, until its engine says which. Its cgroup does not
+         * show that: while the container is being created, it does not yet allow everything that it
+         * is going to.
          */
         public boolean mayUse(Gpu gpu) {
             ClaimedGpu now = ClaimedGpu.of(gpu);
             return claim.map(known ->
                             known.gpus().stream()
                                     .anyMatch(its -> its.excludes(now) || its.opens(now)))
-                    .orElse(true);
+                    .orElseGet(() -> given.isEmpty() || given.contains(gpu.uuid()));
         }
     }
 
@@ -57,7 +68,19 @@ public final class Unleased {
      * @param cgroup that its processes are in; empty when they have it mounted
      */
     public void add(String claim, Optional<String> cgroup) {
-        claims.put(claim, cgroup);
+        claims.putIfAbsent(claim, new Sign(cgroup, ConcurrentHashMap.newKeySet()));
+    }
+
+    /** Learns what engines have given to the containers of the claims' volumes. */
+    private void learn(Collection<GpuUse> seen) {
+        for (GpuUse use : seen) {
+            if (use.kind() == GpuUse.Kind.NODE) {
+                use.container()
+                        .flatMap(it -> ClaimNames.of(it.labels(), it.volumes()))
+                        .map(key -> claims.get(key.id()))
+                        .ifPresent(sign -> sign.given().add(use.gpu().uuid()));
+            }
+        }
     }
 
     /** Those that still run, and still have no lease. */
@@ -68,18 +91,20 @@ public final class Unleased {
         try {
             ClaimMounts.Seen mounted = evidence.mountedClaims();
             List<Running> running = new ArrayList<>();
-            for (Map.Entry<String, Optional<String>> each : Map.copyOf(claims).entrySet()) {
+            for (Map.Entry<String, Sign> each : Map.copyOf(claims).entrySet()) {
                 String id = each.getKey();
-                Optional<String> cgroup = each.getValue();
+                Optional<String> cgroup = each.getValue().cgroup();
                 Optional<ProcessId> process =
                         cgroup.isPresent()
                                 ? evidence.oldest(cgroup.get())
                                 : mounted.ours().getOrDefault(id, List.of()).stream().findFirst();
                 boolean gone = process.isEmpty() && (cgroup.isPresent() || mounted.complete());
-                if (gone || isOver(id)) {
+                if (gone || isOver(id, process)) {
                     claims.remove(id);
                 } else if (process.isPresent()) {
-                    running.add(running(id, process.get()));
+                    Optional<Claim> claim = registry.claims().claim(id);
+                    Set<String> given = Set.copyOf(each.getValue().given());
+                    running.add(new Running(id, claim, given, process.get()));
                 }
             }
             return running;
@@ -88,22 +113,18 @@ public final class Unleased {
         }
     }
 
-    private boolean isOver(String claim) throws IOException {
-        return registry.liveOf(claim).isPresent() || registry.claims().isReleased(claim);
+    private boolean isOver(String claim, Optional<ProcessId> process) throws IOException {
+        return registry.liveOf(claim).isPresent()
+                || process.isPresent() && registry.claims().isReleased(claim, process.get());
     }
 
-    private Running running(String id, ProcessId process) throws IOException {
-        return new Running(id, registry.claims().claim(id), process);
-    }
-
-    /** Those of which only the mount or the cgroup is known. */
-    public List<Running> unknown() throws IOException {
-        Predicate<Running> isKnown = it -> it.claim().isPresent();
-        return running().stream().filter(isKnown.negate()).toList();
-    }
-
-    /** The GPUs that they use, as if they had opened them. */
-    List<GpuUse> uses(Collection<Gpu> gpus) throws IOException {
+    /**
+     * The GPUs that they use, as if they had opened them.
+     *
+     * @param seen the uses by containers
+     */
+    List<GpuUse> uses(Collection<Gpu> gpus, Collection<GpuUse> seen) throws IOException {
+        learn(seen);
         List<GpuUse> uses = new ArrayList<>();
         for (Running one : running()) {
             GpuUse.User user = evidence.user(one.process());

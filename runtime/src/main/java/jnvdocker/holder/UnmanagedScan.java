@@ -85,7 +85,7 @@ public final class UnmanagedScan {
     private List<GpuUse> withClaims(List<Gpu> gpus, List<GpuUse> seen) throws IOException {
         leftovers.opened(gpus, seen);
         List<GpuUse> all = withoutClaims(seen);
-        all.addAll(unleased.uses(gpus));
+        all.addAll(unleased.uses(gpus, seen));
         return all;
     }
 

@@ -22,14 +22,12 @@ import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.ClaimFiles;
 import jnvdocker.registry.ClaimStore;
 import jnvdocker.registry.LeaseRegistry;
-import jnvdocker.registry.RegistryException;
 import jnvdocker.use.RunningContainer;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
-import java.io.UncheckedIOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -57,10 +55,11 @@ public final class Reconciler {
     private final ContainerEngine engine;
     private final PresentGpus inventory;
     private final Unleased unleased;
-    private final Adoption adoption;
+    private final Recovery recovery;
     private final ClaimRemover remover;
     private final Leftovers leftovers;
     private final UnmanagedScan unmanagedScan;
+    private volatile boolean complete;
 
     public Reconciler(
             LeaseRegistry registry,
@@ -80,44 +79,36 @@ public final class Reconciler {
         this.engine = engine;
         this.inventory = inventory;
         this.unleased = unleased;
-        this.adoption = new Adoption(registry, evidence, unleased, keeper);
+        this.recovery = new Recovery(registry, files, evidence, unleased, keeper);
         this.remover = remover;
         this.leftovers = leftovers;
         this.unmanagedScan = unmanagedScan;
         keeper.after(this::tidy);
     }
 
-    /** Whether all claims that an engine may request are known. */
-    public boolean isComplete() throws IOException {
-        return registry.claims().isReconciled();
+    /** Whether all containers of the engine have been compared since the daemon started. */
+    public boolean isComplete() {
+        return complete;
     }
 
     /**
      * Reconciles the registry with this machine's processes and our own files; queries no engine.
      */
     public void start() throws IOException {
-        new LostClaims(registry, files, evidence, unleased).restore();
         // First: in a registry that was put back, what runs may have a lease that is long over.
         endGone(lease -> !lease.boot().equals(registry.boot()));
-        try {
-            meetProcesses();
-        } catch (UncheckedIOException e) {
-            // Nothing is given out while mounts cannot be read, and what is held stays.
-            LOG.warn("running containers are met later: {}", FileErrors.describe(e.getCause()));
-        }
-        new LostProcesses(registry, files, evidence, unleased, adoption).restore();
+        recovery.start();
         // Only the engine knows whether a container is about to start again; it is queried later.
         endGone(lease -> !evidence.kind(lease).mayComeBack(lease));
-        if (registry.claims().isNew()) {
-            adoptStrays();
-        }
+        recovery.adoptStrays(gpus());
     }
 
-    private void adoptStrays() throws IOException {
+    private List<Gpu> gpus() throws IOException {
         try {
-            adoption.adoptStrays(inventory.gpus());
+            return inventory.gpus().stream().filter(Gpu::isIdentified).toList();
         } catch (NoDriverException e) {
             LOG.debug("nothing uses a GPU: {}", e.getMessage());
+            return List.of();
         }
     }
 
@@ -129,42 +120,19 @@ public final class Reconciler {
         }
     }
 
-    /**
-     * A process with a claim mounted holds its GPUs, whatever we or the engine know of it. Where a
-     * container of our OCI runtime has its lease, {@link jnvdocker.oci.lease.OciKeeper} learns of
-     * its first process: another container may have mounted the same directory.
-     */
-    private void meetProcesses() throws IOException {
-        // Before the processes: those seen afterwards belong to these leases or to later ones.
-        Map<String, Lease> live = registry.liveByClaim();
-        for (Map.Entry<String, List<ProcessId>> running : evidence.containers().entrySet()) {
-            Optional<Claim> claim = registry.claims().claim(running.getKey());
-            Optional<Lease> lease = Optional.ofNullable(live.get(running.getKey()));
-            boolean docker = claim.filter(it -> it.origin().isKnownToDocker()).isPresent();
-            if (claim.isPresent() && (docker || lease.isEmpty())) {
-                ProcessId process = evidence.itsOwn(claim.get(), running.getValue());
-                Optional<String> cgroup =
-                        claim.get().container().flatMap(its -> evidence.cgroup(process, its.id()));
-                // The engine itself may have it mounted for a moment, while it copies files.
-                Optional<ProcessId> init = docker ? cgroup.map(_ -> process) : Optional.of(process);
-                runs(claim.get(), lease, Holder.of(process, init, cgroup), live);
-            }
-        }
-    }
-
     /** Compares everything with the engine's containers. */
     public void reconcile() throws IOException {
         String id = engine.id(LIMIT);
         List<Claim> known = new ArrayList<>(registry.claims().all());
-        List<Carrier> carriers = carriers(LIMIT);
+        List<Carrier> carriers = carriers();
         Set<String> present = new HashSet<>();
         carriers.forEach(carrier -> present.add(carrier.container().id()));
         Set<String> named = new HashSet<>();
         for (Carrier carrier : carriers) {
             named.add(carrier.claim().id());
-            meet(carrier, id, present);
+            meet(carrier, present);
         }
-        meetProcesses();
+        recovery.adoptMounted();
         keeper.end(registry.live(), Keeper.Caller.CLIENT);
         known.removeIf(claim -> !claim.origin().isKnownToDocker());
         for (Claim claim : known) {
@@ -174,7 +142,7 @@ public final class Reconciler {
                 tryToRemove(claim.id());
             }
         }
-        registry.claims().reconciled();
+        complete = true;
     }
 
     /**
@@ -186,7 +154,7 @@ public final class Reconciler {
         boolean unclear =
                 registry.live().stream()
                         .anyMatch(lease -> !(evidence.of(lease) instanceof Life.Running));
-        if (unclear || !isComplete() || hasUnused() || !unleased.running().isEmpty()) {
+        if (unclear || !complete || hasUnused() || !unleased.running().isEmpty()) {
             reconcile();
         }
     }
@@ -234,23 +202,19 @@ public final class Reconciler {
         }
     }
 
-    /**
-     * The engine has made or started a container that carries the label of a claim.
-     *
-     * @return whether the claim is one that was lost, so that everything is to be compared
-     */
-    public boolean changed(String container, ClaimKey key) throws IOException {
+    /** The engine has made or started a container that carries the label of a claim. */
+    public void changed(String container, ClaimKey key) throws IOException {
         Optional<ClaimStore.Made> made = registry.claims().made(key);
         if (made.isPresent()) {
             if (made.get().container().isEmpty()) {
                 created(container, key);
             }
-            return false;
+            return;
         }
         String claim = key.id();
         Optional<Claim> known = registry.claims().claim(claim);
-        if (known.filter(it -> !it.key().equals(key)).isPresent()) {
-            return false;
+        if (known.filter(it -> it.key().equals(key)).isEmpty()) {
+            return;
         }
         // Before the engine is queried: its answer is about this lease's start or a later one.
         Map<String, Lease> live = registry.liveByClaim();
@@ -260,10 +224,7 @@ public final class Reconciler {
                 .filter(key::equals)
                 .isEmpty()) {
             // The label alone may be its image's.
-            return false;
-        }
-        if (known.isEmpty()) {
-            return true;
+            return;
         }
         Claim.ContainerRef ref = new Claim.ContainerRef(found.get().id(), found.get().name());
         if (isItsOwn(known.get(), ref.id(), Set.of())
@@ -273,9 +234,8 @@ public final class Reconciler {
         Optional<ProcessId> init = evidence.process(found.get().pid());
         if (init.isPresent()) {
             Optional<String> cgroup = evidence.cgroup(init.get(), ref.id());
-            runs(known.get(), lease, Holder.of(init.get(), init, cgroup), live);
+            recovery.runs(known.get(), lease, Holder.of(init.get(), init, cgroup), live);
         }
-        return false;
     }
 
     /**
@@ -347,112 +307,29 @@ public final class Reconciler {
         keeper.recheck(claim);
     }
 
-    /**
-     * Restores all claims that containers carry, as far as the engine reports them in that time.
-     */
-    public void restore(Duration limit) throws IOException {
-        String id = engine.id(limit);
-        for (Carrier carrier : carriers(limit)) {
-            if (registry.claims().claim(carrier.claim().id()).isEmpty()) {
-                restore(carrier, id, limit);
-                name(carrier);
-            }
-        }
-        meetProcesses();
-    }
+    /** A container that carries a claim's label. */
+    private record Carrier(ClaimKey claim, ContainerEngine.Listed container) {}
 
-    /**
-     * Learns of the containers that run with claims that were lost with the registry and the files,
-     * as far as the engine reports them in that time. The rest counts as {@link Unleased}.
-     */
-    public void learnOfRunning(Duration limit) throws IOException {
-        if (unleased.unknown().isEmpty()) {
-            return;
-        }
-        try {
-            restore(limit);
-        } catch (RegistryException e) {
-            throw e;
-        } catch (IOException e) {
-            LOG.debug("lost claims stay unknown: {}", FileErrors.describe(e));
-        }
-    }
-
-    /** Claims that processes have mounted, and that were lost. */
-    private Set<String> unknownThatRun() throws IOException {
-        Set<String> unknown = new HashSet<>();
-        for (String claim : evidence.containers().keySet()) {
-            if (registry.claims().claim(claim).isEmpty()) {
-                unknown.add(claim);
-            }
-        }
-        return unknown;
-    }
-
-    /**
-     * A container by which a claim is known.
-     *
-     * @param own whether it carries the claim's label, and does not only share its volume
-     */
-    private record Carrier(ClaimKey claim, ContainerEngine.Listed container, boolean own) {}
-
-    private void name(Carrier carrier) throws IOException {
-        ContainerEngine.Listed container = carrier.container();
-        registry.claims()
-                .named(
-                        carrier.claim().id(),
-                        new Claim.ContainerRef(container.id(), container.name()));
-        if (!carrier.own()) {
-            // Its end is not the claim's, and none of its events names the claim.
-            registry.claims().unnamed(carrier.claim().id());
-        }
-    }
-
-    /**
-     * All containers that carry a claim's label. A claim that is lost may also be known by one that
-     * only shares its volume, when its own container is gone.
-     */
-    private List<Carrier> carriers(Duration limit) throws IOException {
+    /** All containers that carry a claim's label. */
+    private List<Carrier> carriers() throws IOException {
         List<Carrier> carriers = new ArrayList<>();
-        Set<String> lost = unknownThatRun();
-        for (ContainerEngine.Listed container : engine.labelled(ClaimNames.CLAIM_LABEL, limit)) {
-            Optional<ClaimKey> claim = ClaimNames.of(container.labels(), container.volumes());
-            if (claim.isPresent()) {
-                carriers.add(new Carrier(claim.get(), container, true));
-                lost.remove(claim.get().id());
-            }
-        }
-        if (!lost.isEmpty()) {
-            // The secret of a claim is lost with it, and so the name of its volume.
-            for (ContainerEngine.Listed container : engine.all(limit)) {
-                container.volumes().stream()
-                        .flatMap(volume -> ClaimNames.ofVolume(volume).stream())
-                        .filter(claim -> lost.contains(claim.id()))
-                        .forEach(claim -> carriers.add(new Carrier(claim, container, false)));
-            }
+        for (ContainerEngine.Listed container : engine.labelled(ClaimNames.CLAIM_LABEL, LIMIT)) {
+            ClaimNames.of(container.labels(), container.volumes())
+                    .ifPresent(claim -> carriers.add(new Carrier(claim, container)));
         }
         return carriers;
     }
 
-    private void meet(Carrier carrier, String engineId, Set<String> present) throws IOException {
-        String id = carrier.claim().id();
+    private void meet(Carrier carrier, Set<String> present) throws IOException {
         ContainerEngine.Listed container = carrier.container();
-        Optional<Claim> claim = registry.claims().claim(id);
+        Optional<Claim> claim = registry.claims().claim(carrier.claim());
         if (claim.isEmpty()) {
-            if (restore(carrier, engineId, LIMIT)
-                    && engine.inspect(container.id(), LIMIT).isEmpty()) {
-                // Removed since it was listed: its claim was not lost, but forgotten.
-                removeUnused(id);
-                return;
-            }
-            claim = registry.claims().claim(id);
-        }
-        if (claim.filter(it -> it.key().equals(carrier.claim())).isEmpty()) {
             return;
         }
+        String id = claim.get().id();
         if (isItsOwn(claim.get(), container.id(), present)
                 && mayBeNamed(id, container.isActive())) {
-            name(carrier);
+            registry.claims().named(id, new Claim.ContainerRef(container.id(), container.name()));
         }
         if (container.isActive() && !isLearnt(id)) {
             learn(container.id(), carrier.claim());
@@ -482,51 +359,6 @@ public final class Reconciler {
 
     private boolean isLearnt(String claim) throws IOException {
         return registry.liveOf(claim).flatMap(lease -> lease.holder().init()).isPresent();
-    }
-
-    /** The claim's container runs. */
-    private void runs(Claim claim, Optional<Lease> lease, Holder holder, Map<String, Lease> before)
-            throws IOException {
-        if (lease.isEmpty()) {
-            adoption.adopt(claim, holder, before);
-        } else if (lease.get().isOfClient()) {
-            registry.decide(leases -> leases.hold(lease.get(), holder));
-        } else if (holder.init().isPresent()
-                && !holder.init().equals(lease.get().holder().init())) {
-            // The engine that has mounted it stays: by it a start that is under way is known. A
-            // change since the lease was seen is newer than this.
-            Holder started = lease.get().holder().startedAs(holder.init().get(), holder.cgroup());
-            registry.decide(leases -> leases.hold(lease.get(), started));
-        }
-    }
-
-    /** Returns whether it was not known. */
-    private boolean restore(Carrier carrier, String engineId, Duration limit) throws IOException {
-        ClaimKey key = carrier.claim();
-        String id = key.id();
-        ContainerEngine.Listed container = carrier.container();
-        Map<String, Integer> indices = new HashMap<>();
-        for (Gpu gpu : inventory.gpus()) {
-            indices.put(gpu.uuid(), gpu.index());
-        }
-        Optional<Claim> claim =
-                engine.volumeOptions(ClaimNames.volume(key), limit)
-                        .flatMap(options ->
-                                ClaimOptions.read(key, engineId, options, indices, registry.now()));
-        if (claim.isEmpty()) {
-            LOG.error(
-                    "container {} carries the claim {}, but its GPUs are unknown; create it again"
-                            + " with 'jnvdocker run'",
-                    container.name(),
-                    id);
-            return false;
-        }
-        files.write(claim.get());
-        boolean lost = registry.claims().restore(claim.get(), true);
-        if (lost) {
-            LOG.info("claim {} is known again from its container {}", id, container.name());
-        }
-        return lost;
     }
 
     private void tryToRemove(String claim) throws IOException {

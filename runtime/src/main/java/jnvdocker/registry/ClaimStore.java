@@ -4,6 +4,7 @@ import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.RefusedStart;
+import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.words.Refusal;
 
@@ -170,16 +171,26 @@ public final class ClaimStore {
                 transaction.update("UPDATE claim SET container = NULL WHERE id = ?", claim));
     }
 
-    /** Whether a claim, be it forgotten, was released by force and has not been started since. */
-    public boolean isReleased(String claim) throws IOException {
+    /**
+     * Whether a claim, be it forgotten, was released by force, and what runs of it did so then. The
+     * registry may not know of a start since.
+     *
+     * @param process the oldest of its holder
+     */
+    public boolean isReleased(String claim, ProcessId process) throws IOException {
         return database.transaction(transaction ->
                 transaction
-                                .first(
-                                        row -> row.getInt(1),
-                                        "SELECT released FROM claim WHERE id = ?",
-                                        claim)
-                                .orElse(0)
-                        == 1);
+                        .first(
+                                row -> claim,
+                                "SELECT 1 FROM claim WHERE id = ? AND released = 1 AND NOT EXISTS"
+                                        + " (SELECT 1 FROM lease WHERE lease.id = (SELECT max(id)"
+                                        + " FROM lease WHERE lease.claim = claim.id) AND (boot <> ?"
+                                        + " OR (init_pid, init_start) <> (?, ?)))",
+                                claim,
+                                boot,
+                                process.pid(),
+                                process.startTime())
+                        .isPresent());
     }
 
     /** The claim's container is gone, and so is its volume. Its leases stay, as history. */
@@ -351,39 +362,6 @@ public final class ClaimStore {
                 .map(Ledger.Known::claim)
                 .sorted(Comparator.comparing(Claim::created).thenComparing(Claim::id))
                 .toList();
-    }
-
-    /** Everything that an engine knows is known here too. */
-    public void reconciled() throws IOException {
-        database.transaction(transaction -> {
-            transaction.update("DELETE FROM reconciled WHERE boot <> ?", boot);
-            return transaction.update("INSERT OR IGNORE INTO reconciled (boot) VALUES (?)", boot);
-        });
-    }
-
-    /**
-     * The registry may know less than there is: as if it had just been made. Nor is it known which
-     * holders still run after a forced release.
-     */
-    public void unreconciled() throws IOException {
-        database.transaction(transaction -> {
-            transaction.update("DELETE FROM reconciled");
-            return transaction.update("UPDATE claim SET released = 0 WHERE released <> 0");
-        });
-    }
-
-    /** Whether that was never so, since this registry was made. */
-    public boolean isNew() throws IOException {
-        return database.transaction(
-                transaction -> transaction.first(row -> row, "SELECT 1 FROM reconciled").isEmpty());
-    }
-
-    /** Whether that was so in this boot. */
-    public boolean isReconciled() throws IOException {
-        return database.transaction(transaction ->
-                transaction
-                        .first(row -> row, "SELECT 1 FROM reconciled WHERE boot = ?", boot)
-                        .isPresent());
     }
 
     private static int setVolume(Transaction transaction, String claim) throws SQLException {

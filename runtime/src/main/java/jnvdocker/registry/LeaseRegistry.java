@@ -92,23 +92,7 @@ public final class LeaseRegistry implements AutoCloseable {
             database.close();
             throw e;
         }
-        LeaseRegistry registry = new LeaseRegistry(database, boot, time, random, ledger);
-        if (database.wasAnother()) {
-            LOG.warn(
-                    "the registry in {} was replaced or lost a part; querying processes and the"
-                            + " engine",
-                    directory);
-            registry.claims.unreconciled();
-        }
-        return registry;
-    }
-
-    /**
-     * Checks all that is on disk, which may take long; when it is damaged nothing is given out any
-     * more, or taken back, until the registry is next opened.
-     */
-    public void examine() {
-        database.examine();
+        return new LeaseRegistry(database, boot, time, random, ledger);
     }
 
     /** Notifies a listener of every lease that begins or ends. */

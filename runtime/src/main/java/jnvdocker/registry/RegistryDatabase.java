@@ -24,7 +24,7 @@ import java.sql.Statement;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
-import java.util.OptionalLong;
+import java.util.Optional;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Executors;
@@ -43,6 +43,8 @@ public final class RegistryDatabase implements AutoCloseable {
     private static final String NAME = "registry.db";
 
     private static final int READERS = 2;
+    private static final String RESTART =
+            "restart jnvdockerd, which keeps the damaged file and makes a new one";
 
     /**
      * The size up to which a file is checked whole before it is used, in some hundredths of a
@@ -56,9 +58,10 @@ public final class RegistryDatabase implements AutoCloseable {
     private final Path file;
     private final Connection connection;
     private final Statements statements;
-    private final Generation generation;
-    private final boolean another;
-    private final RegistryDamage damage;
+
+    /** The damage that was found; nothing reads or writes the file from then on. */
+    private volatile Optional<String> damage = Optional.empty();
+
     private final ReentrantLock lock = new ReentrantLock();
     private Runnable first = () -> {};
     private Follower follower = _ -> () -> {};
@@ -68,19 +71,10 @@ public final class RegistryDatabase implements AutoCloseable {
             Executors.newFixedThreadPool(
                     READERS, Thread.ofPlatform().daemon().name("registry-", 0).factory());
 
-    private RegistryDatabase(
-            Path file,
-            Connection connection,
-            Statements statements,
-            Generation generation,
-            boolean another,
-            RegistryDamage damage) {
+    private RegistryDatabase(Path file, Connection connection, Statements statements) {
         this.file = file;
         this.connection = connection;
         this.statements = statements;
-        this.generation = generation;
-        this.another = another;
-        this.damage = damage;
     }
 
     /**
@@ -92,26 +86,19 @@ public final class RegistryDatabase implements AutoCloseable {
     static RegistryDatabase open(Path directory) throws IOException {
         Path file = directory.resolve(NAME);
         refuseNetworkDirectory(directory, fileSystem(directory));
-        RegistryDamage damage = new RegistryDamage(file);
         try {
-            return openFile(file, damage);
+            return openFile(file);
         } catch (SQLException e) {
             if (!isDamage(e)) {
                 throw failure(file, "open", e);
             }
             setAside(file, e);
-            damage.clear();
             try {
-                return openFile(file, damage);
+                return openFile(file);
             } catch (SQLException again) {
                 throw failure(file, "open", again);
             }
         }
-    }
-
-    /** Whether it was not, when it was opened, the one that was written last. */
-    boolean wasAnother() {
-        return another;
     }
 
     /** Has something done before each transaction; it may make one of its own. */
@@ -140,7 +127,35 @@ public final class RegistryDatabase implements AutoCloseable {
      * @throws RegistryException when damage was found since it was opened
      */
     void check() throws RegistryException {
-        damage.check();
+        if (damage.isPresent()) {
+            throw new RegistryException(
+                    "the registry "
+                            + file
+                            + " is damaged ("
+                            + damage.get()
+                            + "), so it is not certain who holds which GPU",
+                    RESTART);
+        }
+    }
+
+    /**
+     * Sets a file aside that turns out to be damaged: its content is not trusted, nothing is added
+     * to it, and the next daemon makes a new one.
+     */
+    private RegistryException failed(String what, SQLException e) {
+        if (isDamage(e)) {
+            synchronized (this) {
+                if (damage.isEmpty()) {
+                    damage = Optional.of(e.getMessage());
+                    try {
+                        setAside(file, e);
+                    } catch (IOException unmoved) {
+                        LOG.error("{} is not set aside: {}", file, FileErrors.describe(unmoved));
+                    }
+                }
+            }
+        }
+        return failure(file, what, e);
     }
 
     /** Something to do in one transaction. */
@@ -149,19 +164,13 @@ public final class RegistryDatabase implements AutoCloseable {
         T in(Transaction transaction) throws SQLException;
     }
 
-    /** A transaction with the bookkeeping that belongs to it. */
-    @FunctionalInterface
-    private interface Change<T> {
-        T in(Transaction transaction) throws SQLException, RegistryException;
-    }
-
     /**
      * Does all of it or, when it throws, nothing.
      *
      * @throws RegistryException when the file cannot be read or written
      */
     <T> T transaction(Work<T> work) throws RegistryException {
-        damage.check();
+        check();
         List<Runnable> after = new ArrayList<>();
         T result = locked(work, after);
         after.forEach(Runnable::run);
@@ -179,7 +188,6 @@ public final class RegistryDatabase implements AutoCloseable {
                             transaction -> {
                                 T done = work.in(transaction);
                                 if (transaction.hasChanged()) {
-                                    generation.write(next(transaction, generation));
                                     committed[0] = follower.read(transaction);
                                     Touched.clear(transaction);
                                 }
@@ -189,26 +197,12 @@ public final class RegistryDatabase implements AutoCloseable {
             committed[0].run();
             return result;
         } catch (LeaseWriter.FailedStatement e) {
-            throw failed(e.failure());
+            throw failed("use", e.failure());
         } catch (SQLException e) {
-            throw failed(e);
+            throw failed("use", e);
         } finally {
             lock.unlock();
         }
-    }
-
-    private RegistryException failed(SQLException e) {
-        if (isDamage(e)) {
-            damage.note(e.getMessage());
-        }
-        return failure(file, "use", e);
-    }
-
-    /** Returns a number that neither this registry nor another in its place has used. */
-    private static long next(Transaction transaction, Generation generation) throws SQLException {
-        long next = Math.max(number(transaction), generation.last()) + 1;
-        transaction.update("UPDATE generation SET number = ?", next);
-        return next;
     }
 
     /**
@@ -218,13 +212,14 @@ public final class RegistryDatabase implements AutoCloseable {
      * @throws RegistryException when the file cannot be read
      */
     <T> T reading(Work<T> work) throws RegistryException {
+        check();
         Future<T> reading = null;
         try {
             reading = readers.submit(() -> read(work));
             return reading.get();
         } catch (ExecutionException e) {
             if (e.getCause() instanceof SQLException failed) {
-                throw failure(file, "read", failed);
+                throw failed("read", failed);
             }
             throw new IllegalStateException("reading the registry failed", e.getCause());
         } catch (InterruptedException e) {
@@ -254,14 +249,13 @@ public final class RegistryDatabase implements AutoCloseable {
      * By SQLite's own commands: when a write fails it may roll back by itself, and the driver,
      * which does not notice, would let what follows have no transaction at all.
      */
-    private static <T> T inTransaction(Statements statements, Change<T> change)
-            throws SQLException, RegistryException {
+    private static <T> T inTransaction(Statements statements, Work<T> work) throws SQLException {
         try {
             statements.of("BEGIN IMMEDIATE").executeUpdate();
-            T result = change.in(new Transaction(statements));
+            T result = work.in(new Transaction(statements));
             statements.of("COMMIT").executeUpdate();
             return result;
-        } catch (SQLException | RegistryException | RuntimeException | Error e) {
+        } catch (SQLException | RuntimeException | Error e) {
             rollBack(statements);
             throw e;
         }
@@ -288,7 +282,6 @@ public final class RegistryDatabase implements AutoCloseable {
         lock.lock();
         try {
             connection.close();
-            generation.close();
         } catch (SQLException e) {
             throw failure(file, "close", e);
         } finally {
@@ -296,8 +289,7 @@ public final class RegistryDatabase implements AutoCloseable {
         }
     }
 
-    private static RegistryDatabase openFile(Path file, RegistryDamage damage)
-            throws SQLException, IOException {
+    private static RegistryDatabase openFile(Path file) throws SQLException, IOException {
         for (String part : PARTS) {
             RegularFile.check(file.resolveSibling(file.getFileName() + part));
         }
@@ -318,43 +310,18 @@ public final class RegistryDatabase implements AutoCloseable {
                 DriverManager.getConnection("jdbc:sqlite:" + file, config.toProperties());
         try {
             Statements statements = new Statements(connection);
-            int version = prepare(connection, statements, file, damage);
+            prepare(connection, statements, file);
             Touched.note(connection);
-            Generation generation = Generation.open(file.getParent());
-            boolean other = isAnother(statements, version, generation);
-            return new RegistryDatabase(file, connection, statements, generation, other, damage);
+            return new RegistryDatabase(file, connection, statements);
         } catch (SQLException | IOException | RuntimeException e) {
             connection.close();
             throw e;
         }
     }
 
-    /**
-     * Whether this is not the registry that was written last. Of one that was made just now that is
-     * not known.
-     */
-    private static boolean isAnother(Statements statements, int version, Generation generation)
+    private static void prepare(Connection connection, Statements statements, Path file)
             throws SQLException, IOException {
-        OptionalLong written = generation.read();
-        long own = number(new Transaction(statements));
-        if (version == 0) {
-            generation.write(own);
-            return false;
-        }
-        return written.isEmpty() || written.getAsLong() != own;
-    }
-
-    private static long number(Transaction transaction) throws SQLException {
-        return transaction
-                .first(row -> row.getLong(1), "SELECT number FROM generation")
-                .orElseThrow();
-    }
-
-    /** Returns the version of the schema that the file had. */
-    private static int prepare(
-            Connection connection, Statements statements, Path file, RegistryDamage damage)
-            throws SQLException, IOException {
-        boolean whole = Files.size(file) <= LONG_FILE || damage.isSuspected();
+        boolean whole = Files.size(file) <= LONG_FILE;
         if (whole) {
             RegistryExamination.whole(connection);
         }
@@ -378,27 +345,8 @@ public final class RegistryDatabase implements AutoCloseable {
                             + ")",
                     "install that version again");
         }
-        if (whole) {
-            damage.clear();
-        } else {
+        if (!whole) {
             RegistryExamination.atWhatCounts(connection);
-        }
-        return version;
-    }
-
-    /**
-     * Checks all of it, while it is used. When it is damaged no query is answered any more until it
-     * is next opened, and then it is created again.
-     */
-    void examine() {
-        try (Connection own = readOnly()) {
-            RegistryExamination.whole(own);
-        } catch (SQLException e) {
-            if (isDamage(e)) {
-                damage.note(e.getMessage());
-            } else {
-                LOG.warn("cannot search {}: {}", file, e.getMessage());
-            }
         }
     }
 
@@ -490,7 +438,7 @@ public final class RegistryDatabase implements AutoCloseable {
 
     private static String remedy(SQLException e) {
         if (isDamage(e)) {
-            return "restart jnvdockerd, which keeps the damaged file and makes a new one";
+            return RESTART;
         }
         return e instanceof SQLiteException sqlite
                         && sqlite.getResultCode() == SQLiteErrorCode.SQLITE_BUSY

@@ -19,7 +19,6 @@ final class RegistryExamination {
                             + " WHERE forgotten IS NULL",
                     "SELECT * FROM mount",
                     "SELECT * FROM gpu",
-                    "SELECT * FROM reconciled",
                     "SELECT * FROM ticket",
                     "SELECT * FROM cordon");
 
@@ -42,7 +41,7 @@ final class RegistryExamination {
     private RegistryExamination() {}
 
     /**
-     * Checks all of it, which takes ten seconds for a hundred thousand leases.
+     * Checks all of it, which takes seconds for a hundred thousand leases.
      *
      * @throws SQLException with the code of damage when there is some
      */

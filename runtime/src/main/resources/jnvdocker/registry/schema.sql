@@ -311,22 +311,9 @@ CREATE TABLE refused_start (
   CHECK (length(what) <= 2000)
 ) STRICT, WITHOUT ROWID;
 
--- The boot in which an engine's containers have all been checked, since this registry was made: what a
--- loss of power has taken is known again then.
-CREATE TABLE reconciled (
-  boot TEXT PRIMARY KEY
-) STRICT, WITHOUT ROWID;
-
 -- When this boot began by the clock, which may be set: times of this boot are kept as milliseconds since then, too,
 -- and moved with the clock.
 CREATE TABLE boot_time (
   boot TEXT PRIMARY KEY,
   began INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
-
--- How often the registry has been changed: a file beside it says the same, by which one that is older is known.
-CREATE TABLE generation (
-  number INTEGER NOT NULL
-) STRICT;
-
-INSERT INTO generation (number) VALUES (0);

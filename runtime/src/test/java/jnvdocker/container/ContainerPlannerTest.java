@@ -93,10 +93,7 @@ class ContainerPlannerTest {
         assertEquals(
                 List.of(
                         new VolumeMount(
-                                "nvidia_driver_535.104.05",
-                                "nvidia-docker",
-                                "/usr/local/nvidia",
-                                Map.of())),
+                                "nvidia_driver_535.104.05", "nvidia-docker", "/usr/local/nvidia")),
                 plan(List.of(), NOTHING).mounts());
     }
 
@@ -292,7 +289,7 @@ class ContainerPlannerTest {
     }
 
     private static ContainerPlanner.Container claimed(UserSettings settings) {
-        VolumeMount claim = new VolumeMount("claim", "nvidia-docker", "/run/jnvdocker", Map.of());
+        VolumeMount claim = new VolumeMount("claim", "nvidia-docker", "/run/jnvdocker");
         return new ContainerPlanner.Container(
                 ImageConfig.of(Map.of(), List.of()),
                 new Allocation(Gpus.ALL, List.of(claim), Map.of("jnvdocker.claim", "1")),

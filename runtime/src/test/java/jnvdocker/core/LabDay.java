@@ -280,7 +280,7 @@ public final class LabDay
                                 SimulatedContainer.gpus(claim),
                                 false,
                                 true),
-                        mount.options(),
+                        Map.of(),
                         false));
         SimulatedContainer container = engine.containers.getLast();
         container.name = planned.name();

@@ -82,12 +82,6 @@ public final class NoEngine implements ContainerEngine {
     }
 
     @Override
-    public Optional<Map<String, String>> volumeOptions(String volume, Duration limit)
-            throws IOException {
-        throw away();
-    }
-
-    @Override
     public boolean removeVolume(String volume, Duration limit) throws IOException {
         throw away();
     }

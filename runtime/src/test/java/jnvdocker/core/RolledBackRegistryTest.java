@@ -6,9 +6,12 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.core.SimulatedClients.RunOptions;
+import jnvdocker.grant.LeaseRequest;
 import jnvdocker.holder.Unleased;
+import jnvdocker.lease.Claim;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.AllowedDevices;
@@ -23,6 +26,7 @@ import java.nio.file.Files;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeSet;
 
 /** A registry that is older than the running containers, in the boot that they were started in. */
@@ -132,17 +136,28 @@ class RolledBackRegistryTest extends SimulatedWorldTest {
         assertEquals(
                 List.of(GpuStatus.State.UNMANAGED),
                 status.stream().map(GpuStatus::state).distinct().toList());
-        assertEquals(
-                List.of(train.claim().orElseThrow()),
-                world.daemon.parts().unleased().running().stream()
-                        .map(Unleased.Running::id)
-                        .toList());
+        assertEquals(List.of(train.claim().orElseThrow()), unleased());
         world.engine().mood = SimulatedEngine.Mood.WELL;
         world.daemonSteps.watch();
-        assertTrue(lease(train).isPresent());
-        assertEquals(List.of(), world.daemon.parts().unleased().running());
-        assertRefused(older);
+        assertEquals(List.of("1"), unmanaged());
+        assertTrue(world.engine().start(older, false).orElse("granted").contains("no lease on it"));
+        stop(train);
+        assertEquals(List.of(), unmanaged());
+        assertEquals(List.of(), unleased());
         world.check();
+    }
+
+    private List<String> unleased() throws IOException {
+        return world.daemon.parts().unleased().running().stream()
+                .map(Unleased.Running::id)
+                .toList();
+    }
+
+    private List<String> unmanaged() throws IOException {
+        return world.daemon.parts().leases().status(world.gpus()).stream()
+                .filter(gpu -> gpu.state() == GpuStatus.State.UNMANAGED)
+                .map(gpu -> "" + gpu.gpu().index())
+                .toList();
     }
 
     /** In the registry that is put back, the running container has a lease that is long over. */
@@ -162,6 +177,7 @@ class RolledBackRegistryTest extends SimulatedWorldTest {
     @Test
     void containerThatIsStartedAfterAReleaseByForceCountsAgain() throws IOException {
         SimulatedContainer train = run();
+        reconcile();
         world.daemonSteps.release(0, true);
         world.disk.backUp();
         stop(train);
@@ -204,6 +220,38 @@ class RolledBackRegistryTest extends SimulatedWorldTest {
         world.machine.end(train.init.orElseThrow());
         reconcile();
         assertFalse(directoryOf(train));
+    }
+
+    /** The registry is of the moment at which its client had not yet become the program. */
+    @Test
+    void programThatIsKnownAsAClientHasItsGpuAsLongAsAnythingOfItRuns() throws Exception {
+        ProcessId client = world.machine.spawn();
+        Claim claim =
+                world.daemon
+                        .parts()
+                        .leases()
+                        .take(
+                                new LeaseRequest(
+                                        new GpuRequest.Count(1),
+                                        Set.of(),
+                                        Owner.UNKNOWN,
+                                        client,
+                                        new Origin.HostProcess("train"),
+                                        Optional.empty(),
+                                        Optional.empty()))
+                        .keep()
+                        .orElseThrow();
+        ProcessId child =
+                world.machine.spawn(
+                        Optional.empty(), Optional.of("/sys/fs/cgroup/jnvdocker-" + claim.id()));
+        world.daemonSteps.kill();
+        world.machine.end(client);
+        world.daemonSteps.start();
+        world.daemonSteps.sweep();
+        assertTrue(world.liveLease(claim.id()).isPresent());
+        world.machine.end(child);
+        world.daemonSteps.sweep();
+        assertEquals(Optional.empty(), world.liveLease(claim.id()));
     }
 
     private void reconcile() throws IOException {

@@ -16,6 +16,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
@@ -233,7 +234,7 @@ final class SimulatedClients {
                         client.options.remove());
         Optional<String> error =
                 client.claim.origin().isOf(world.engine().id)
-                        ? world.engine().create(settings, mount.options(), fails)
+                        ? world.engine().create(settings, Map.of(), fails)
                         : Optional.of("the engine is another");
         world.say("create: " + error.orElse("done"));
         if (error.isEmpty()) {

@@ -332,11 +332,8 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
                 event.action(),
                 () -> {
                     switch (event.action()) {
-                        case "create", "start" -> {
-                            if (reconciler.changed(event.container(), event.claim())) {
-                                reconciler.reconcile();
-                            }
-                        }
+                        case "create", "start" ->
+                                reconciler.changed(event.container(), event.claim());
                         case "rename" -> rename(event.container());
                         case "die" -> reconciler.recheck(event.claim().id());
                         case "destroy" -> reconciler.destroyed(event.container(), event.claim());
@@ -597,14 +594,6 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
                     container.error,
                     "" + container.ends,
                     container.settings.labels());
-        }
-
-        @Override
-        public Optional<Map<String, String>> volumeOptions(String volume, Duration limit)
-                throws IOException {
-            return query(
-                    limit,
-                    () -> Optional.of(world.engine().volumes.getOrDefault(volume, Map.of())));
         }
 
         @Override

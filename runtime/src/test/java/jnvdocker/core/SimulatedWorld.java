@@ -12,6 +12,7 @@ import jnvdocker.lease.Lease;
 import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Origin;
 import jnvdocker.posix.ProcessId;
+import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuUses;
 import jnvdocker.words.RefusedException;
@@ -250,7 +251,16 @@ final class SimulatedWorld
 
     private boolean isReleased(String claim) {
         try {
-            return daemon.isUp() && daemon.parts().registry().claims().isReleased(claim);
+            if (!daemon.isUp()) {
+                return false;
+            }
+            LeaseRegistry registry = daemon.parts().registry();
+            Optional<ProcessId> last =
+                    registry.history().past(Long.MAX_VALUE, 1000).stream()
+                            .filter(lease -> lease.claim().id().equals(claim))
+                            .findFirst()
+                            .flatMap(lease -> lease.holder().init());
+            return registry.claims().isReleased(claim, last.orElse(new ProcessId(1, 0)));
         } catch (IOException e) {
             throw new UncheckedIOException(e);
         }

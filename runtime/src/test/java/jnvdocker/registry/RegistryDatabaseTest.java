@@ -2,7 +2,6 @@ package jnvdocker.registry;
 
 import static org.junit.jupiter.api.Assertions.assertArrayEquals;
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
@@ -162,73 +161,9 @@ class RegistryDatabaseTest {
     }
 
     @Test
-    void aRegistryIsKnownThatIsNotTheOneThatWasWrittenLast() throws Exception {
-        filled(directory, 1).close();
-        byte[] copy = Files.readAllBytes(file);
-        assertFalse(wasAnother());
-        filled(directory, 1).close();
-        assertFalse(wasAnother());
-        Files.write(file, copy);
-        assertTrue(wasAnother());
-        // This stays true until it is noted.
-        assertTrue(wasAnother());
-        filled(directory, 1).close();
-        assertFalse(wasAnother());
-    }
-
-    @Test
-    void theNumberOfAnotherRegistryIsNeverUsedAgain() throws Exception {
-        filled(directory, 1).close();
-        byte[] copy = Files.readAllBytes(file);
-        filled(directory, 1).close();
-        byte[] later = Files.readAllBytes(file);
-        Files.write(file, copy);
-        filled(directory, 1).close();
-        Files.write(file, later);
-        assertTrue(wasAnother());
-    }
-
-    @ParameterizedTest
-    @ValueSource(strings = {"", "12", "0000000000000000001", "-000000000000000001\n"})
-    void aNumberThatCannotBeReadSaysThatItMayBeAnother(String content) throws Exception {
-        filled(directory, 1).close();
-        Files.writeString(directory.resolve(Generation.NAME), content);
-        assertTrue(wasAnother());
-        Files.delete(directory.resolve(Generation.NAME));
-        assertTrue(wasAnother());
-    }
-
-    /** SQLite silently drops that record and everything after it. */
-    @Test
-    void aLogWithAWrongByteMakesAnotherRegistryOfIt() throws Exception {
-        Path state = Files.createDirectory(directory.resolve("state"));
-        try (RegistryDatabase database = filled(directory, 1);
-                var parts = Files.list(directory)) {
-            filled(directory, 5).close();
-            assertEquals(6, count(database));
-            for (Path part : parts.filter(Files::isRegularFile).toList()) {
-                Files.copy(part, state.resolve(part.getFileName()));
-            }
-        }
-        Path log = state.resolve("registry.db-wal");
-        byte[] bytes = Files.readAllBytes(log);
-        bytes[bytes.length - 100] ^= 1;
-        Files.write(log, bytes);
-        try (RegistryDatabase database = RegistryDatabase.open(state)) {
-            assertTrue(count(database) < 6);
-            assertTrue(database.wasAnother());
-        }
-    }
-
-    private boolean wasAnother() throws IOException {
-        try (RegistryDatabase database = RegistryDatabase.open(directory)) {
-            return database.wasAnother();
-        }
-    }
-
-    @Test
     void damageDuringUseSaysWhatToDo() throws Exception {
         filled(directory, 2000).close();
+        byte[] damaged;
         try (RegistryDatabase database = RegistryDatabase.open(directory)) {
             // Drops the pages in memory, which it would not read again.
             database.transaction(transaction -> transaction.update("PRAGMA shrink_memory"));
@@ -237,6 +172,7 @@ class RegistryDatabaseTest {
             for (int page = 1; page < Files.size(file) / PAGE; page++) {
                 overwrite(page, noise);
             }
+            damaged = Files.readAllBytes(file);
             RegistryException e = assertThrows(RegistryException.class, () -> count(database));
             assertEquals(
                     "cannot use the registry "
@@ -245,16 +181,16 @@ class RegistryDatabaseTest {
                             + " disk image is malformed); restart jnvdockerd, which keeps the"
                             + " damaged file and makes a new one",
                     e.getMessage());
+            String next = assertThrows(RegistryException.class, () -> count(database)).getMessage();
+            assertTrue(next.startsWith("the registry " + file + " is damaged ("), next);
+            assertTrue(next.contains("; restart jnvdockerd, which keeps"), next);
         }
-        assertReplaced(Files.readAllBytes(file));
+        assertReplaced(damaged);
     }
 
-    /**
-     * The data that decides is checked at the start, the rest later: that takes long, and clients
-     * wait.
-     */
+    /** Only the data that decides is checked at the start: clients wait. */
     @Test
-    void aLongHistoryIsSearchedWhileItIsUsed() throws Exception {
+    void damageInALongHistoryIsNoticedWhenItIsRead() throws Exception {
         filled(directory, 6000).close();
         assertTrue(Files.size(file) > 1 << 20);
         hold(1, "GPU-a");
@@ -267,33 +203,24 @@ class RegistryDatabaseTest {
                             transaction
                                     .first(row -> row.getString(1), "SELECT gpu FROM lease_gpu")
                                     .orElseThrow()));
-            database.examine();
+            assertThrows(RegistryException.class, () -> readAll(database));
             String message =
-                    assertThrows(RegistryException.class, () -> count(database)).getMessage();
+                    assertThrows(RegistryException.class, () -> readAll(database)).getMessage();
             assertTrue(
                     message.startsWith("the registry " + file + " is damaged ("),
                     message::toString);
-            assertTrue(message.contains("; restart jnvdockerd, which keeps"), message::toString);
         }
         assertReplaced(damaged);
     }
 
-    /** A sound registry that is put back after damage was found is kept. */
-    @Test
-    void aRegistryThatWasBroughtBackIsUsed() throws Exception {
-        filled(directory, 6000).close();
-        byte[] sound = Files.readAllBytes(file);
-        overwrite(leafOf("lease_of_claim"), new byte[PAGE]);
-        try (RegistryDatabase database = RegistryDatabase.open(directory)) {
-            database.examine();
-        }
-        Files.write(file, sound);
-        try (RegistryDatabase database = RegistryDatabase.open(directory)) {
-            assertEquals(6000, count(database));
-            database.examine();
-            assertEquals(6000, count(database));
-        }
-        assertEquals(List.of(), setAside());
+    private static int readAll(RegistryDatabase database) throws IOException {
+        return database.reading(transaction ->
+                transaction
+                        .first(
+                                row -> row.getInt(1),
+                                "SELECT count(*) FROM lease INDEXED BY lease_of_claim"
+                                        + " WHERE claim > ''")
+                        .orElseThrow());
     }
 
     @ParameterizedTest

@@ -230,7 +230,6 @@ class ArchitectureTest {
                     Map.entry("RuntimeDirectory", "a Mesos agent's, for one launch"),
                     Map.entry("RuntimeProgram", "an engine's program, checked before"),
                     Map.entry("DirectoryArchive", "only writes"),
-                    Map.entry("Generation", "one descriptor, after RegularFile.check"),
                     Map.entry("Manifest", "only syncs"),
                     Map.entry("Pressure", "the kernel's"),
                     Map.entry("PrivateFile", "a lock"),

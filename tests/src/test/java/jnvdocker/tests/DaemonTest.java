@@ -196,7 +196,6 @@ class DaemonTest extends OneHostTest {
 
     @ParameterizedTest
     @CsvSource({
-        "mkfifo registry.generation, /registry.generation is a named pipe",
         "mkfifo registry.db, /registry.db is a named pipe",
         "touch claims, /claims is not a directory; move it away",
         "mkfifo jobs, /jobs is not a directory; move it away",

@@ -37,9 +37,6 @@ public final class DockerArguments {
         text.append(",dst=").append(mount.target());
         text.append(",volume-driver=").append(mount.driver());
         text.append(",readonly,volume-nocopy");
-        mount.options()
-                .forEach((name, value) ->
-                        text.append(",volume-opt=").append(name).append('=').append(value));
         return text.toString();
     }
 }

@@ -67,9 +67,6 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
     /** Each of them is inspected. */
     private static final int MOST_ENDED = 1000;
 
-    /** Serves the volumes that no plugin does. */
-    private static final String OWN_DRIVER = "local";
-
     private static final String START = "start it: systemctl start docker";
     private static final Duration LIMIT = Duration.ofSeconds(20);
 
@@ -533,24 +530,6 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
                         return true;
                     } catch (NotFoundException e) {
                         return false;
-                    }
-                });
-    }
-
-    @Override
-    public Optional<Map<String, String>> volumeOptions(String volume, Duration limit)
-            throws EngineException {
-        return queryOne(
-                "inspect volume " + volume,
-                limit,
-                docker -> {
-                    try {
-                        var found = docker.inspectVolumeCmd(volume).exec();
-                        Object options = found.getRawValues().get("Options");
-                        return Optional.of(ContainerRecords.texts(options))
-                                .filter(_ -> !OWN_DRIVER.equals(found.getDriver()));
-                    } catch (NotFoundException e) {
-                        return Optional.of(Map.of());
                     }
                 });
     }

@@ -205,15 +205,7 @@ public final class EngineWatch implements AutoCloseable {
     }
 
     private void changed(String container, ClaimKey claim) {
-        perform(
-                "check a claim",
-                () -> {
-                    if (reconciler.changed(container, claim)) {
-                        handle(
-                                new Happening("reconcile", ""),
-                                () -> perform("reconcile", reconciler::reconcile));
-                    }
-                });
+        perform("check a claim", () -> reconciler.changed(container, claim));
     }
 
     /** A holder is known by its container's id, with a label or without. */

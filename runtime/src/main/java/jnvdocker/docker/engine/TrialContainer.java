@@ -195,10 +195,7 @@ public record TrialContainer(
                 .withVolumeOptions(
                         new VolumeOptions()
                                 .withNoCopy(true)
-                                .withDriverConfig(
-                                        new Driver()
-                                                .withName(mount.driver())
-                                                .withOptions(mount.options())));
+                                .withDriverConfig(new Driver().withName(mount.driver())));
     }
 
     private List<String> missing(InspectContainerResponse container) {

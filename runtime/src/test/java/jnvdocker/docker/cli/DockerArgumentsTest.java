@@ -17,8 +17,7 @@ import java.util.Map;
 
 class DockerArgumentsTest {
     private static final VolumeMount DRIVER =
-            new VolumeMount(
-                    "nvidia_driver_535.104.05", "nvidia-docker", "/usr/local/nvidia", Map.of());
+            new VolumeMount("nvidia_driver_535.104.05", "nvidia-docker", "/usr/local/nvidia");
 
     @Test
     void nothingToAddIsNoArgument() {
@@ -59,17 +58,13 @@ class DockerArgumentsTest {
     }
 
     @Test
-    void claimIsAVolumeWithOptionsAndTwoLabels() {
-        Map<String, String> options = new LinkedHashMap<>();
-        options.put("gpus", "GPU-a+GPU-b");
-        options.put("uid", "1000");
-        var claim = new VolumeMount("claim_1", "nvidia-docker", "/run/jnvdocker", options);
+    void claimIsAVolumeAndTwoLabels() {
+        var claim = new VolumeMount("claim_1", "nvidia-docker", "/run/jnvdocker");
         var labels = Map.of("jnvdocker.gpus", "GPU-a,GPU-b", "jnvdocker.claim", "1");
         assertEquals(
                 List.of(
                         "--mount=type=volume,src=claim_1,dst=/run/jnvdocker,"
-                                + "volume-driver=nvidia-docker,readonly,volume-nocopy,"
-                                + "volume-opt=gpus=GPU-a+GPU-b,volume-opt=uid=1000",
+                                + "volume-driver=nvidia-docker,readonly,volume-nocopy",
                         "--label=jnvdocker.claim=1",
                         "--label=jnvdocker.gpus=GPU-a,GPU-b"),
                 DockerArguments.of(

@@ -290,20 +290,6 @@ class EngineContainersTest {
     }
 
     @Test
-    void optionsOfAVolumeAreThoseItWasMadeWith() throws IOException {
-        dockerd.answers("/volumes/v", 200, "{\"Name\":\"v\",\"Options\":{\"gpus\":\"GPU-a\"}}")
-                .answers("/volumes/w", 200, "{\"Name\":\"w\",\"Options\":null}")
-                .answers(
-                        "/volumes/l",
-                        200,
-                        "{\"Name\":\"l\",\"Driver\":\"local\",\"Options\":null}");
-        assertEquals(Optional.of(Map.of("gpus", "GPU-a")), engine.volumeOptions("v", LIMIT));
-        assertEquals(Optional.of(Map.of()), engine.volumeOptions("w", LIMIT));
-        assertEquals(Optional.of(Map.of()), engine.volumeOptions("none", LIMIT));
-        assertEquals(Optional.empty(), engine.volumeOptions("l", LIMIT));
-    }
-
-    @Test
     void volumeIsGoneOrStillNamed() throws IOException {
         dockerd.answers("/volumes/v", 204, "")
                 .answers("/volumes/w", 409, "{\"message\":\"volume is in use - [0d1f]\"}");

@@ -38,7 +38,7 @@ class RecordedSpecsTest {
     private static final Path RECORDINGS = Path.of("../tests/fixtures/oci");
     private static final Majors MAJORS = new Majors(195, Set.of(510));
     private static final VolumeMount DRIVER =
-            new VolumeMount("nvidia_driver_535", "nvidia-docker", "/usr/local/nvidia", Map.of());
+            new VolumeMount("nvidia_driver_535", "nvidia-docker", "/usr/local/nvidia");
 
     private static final ContainerEdits EDITS =
             new ContainerEdits(
