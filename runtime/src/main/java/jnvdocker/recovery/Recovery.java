@@ -10,7 +10,6 @@ import jnvdocker.holder.Unleased;
 import jnvdocker.host.Gpu;
 import jnvdocker.keeper.Keeper;
 import jnvdocker.lease.Claim;
-import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
@@ -274,7 +273,10 @@ final class Recovery {
         for (HolderKind kind : evidence.kinds()) {
             for (HolderKind.Stray stray : kind.strays(gpus)) {
                 Map<String, Lease> before = registry.liveByClaim();
-                makeWay(claim(stray, stray.gpus()), before, other -> evidence.kind(other) != kind);
+                makeWay(
+                        claim(stray, stray.gpus()),
+                        before,
+                        other -> !evidence.kind(other).equals(kind));
                 adopt(stray);
             }
         }
@@ -298,7 +300,7 @@ final class Recovery {
 
     private Claim claim(HolderKind.Stray stray, List<Gpu> gpus) {
         return new Claim(
-                ClaimKey.make(),
+                registry.newKey(),
                 stray.origin(),
                 stray.origin().owner(),
                 gpus.stream().map(ClaimedGpu::of).toList(),
