@@ -203,7 +203,6 @@ class ArchitectureTest {
                     Map.entry("RegularFile", "the reader"),
                     Map.entry("ForeignDirectory", "the reader below a container's root"),
                     Map.entry("CgroupDirectory", "files of the kernel"),
-                    Map.entry("ConfigurationChecks", "files of the kernel"),
                     Map.entry("Daemon", "files of the kernel"),
                     Map.entry("DirectoryLock", "files of the kernel"),
                     Map.entry("DrmNodes", "files of the kernel"),

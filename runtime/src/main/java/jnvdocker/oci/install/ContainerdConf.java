@@ -49,6 +49,13 @@ final class ContainerdConf extends DropIn {
                 : config;
     }
 
+    /** The configuration that imports a file of ours, where it has its usual name and place. */
+    static Path above(Path file) {
+        return isOurs(file)
+                ? file.getParent().resolveSibling(EngineKind.CONTAINERD.config().getFileName())
+                : file;
+    }
+
     private static boolean isOurs(Path file) {
         return file.endsWith(NAME);
     }

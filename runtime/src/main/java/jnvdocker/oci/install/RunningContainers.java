@@ -85,7 +85,8 @@ public final class RunningContainers {
     }
 
     private static Path state(Registration registration) throws IOException, RefusedException {
-        Object state = Toml.parse(SettingsFile.read(registration.config())).get("state");
+        Path config = ContainerdConf.above(registration.config());
+        Object state = Toml.parse(SettingsFile.read(config)).get("state");
         return state instanceof String text && text.startsWith("/") ? Path.of(text) : STATE;
     }
 
