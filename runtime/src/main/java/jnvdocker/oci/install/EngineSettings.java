@@ -26,7 +26,12 @@ interface EngineSettings {
             boolean standard,
             List<String> resources,
             Optional<CdiDevices> devices,
-            Part engines) {}
+            Part engines) {
+        /** An entry that changes no default. */
+        static Entry of(Path file, String name, Path program, Optional<CdiDevices> devices) {
+            return new Entry(file, name, program, false, List.of(), devices, new Part(file, ""));
+        }
+    }
 
     /** A file of a configuration. */
     record Part(Path file, String text) {}

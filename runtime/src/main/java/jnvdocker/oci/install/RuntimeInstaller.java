@@ -247,7 +247,13 @@ public final class RuntimeInstaller {
                                     .settings()
                                     .with(
                                             before,
-                                            entry(each, devices.keeping(CdiFile.driver(before))));
+                                            EngineSettings.Entry.of(
+                                                    each.config(),
+                                                    each.name(),
+                                                    each.program(),
+                                                    Optional.of(
+                                                            devices.keeping(
+                                                                    CdiFile.driver(before)))));
                     if (!after.equals(before)) {
                         SettingsFile.write(each.config(), before, after);
                         changed.add(each.config());
@@ -256,28 +262,6 @@ public final class RuntimeInstaller {
             }
         }
         return changed;
-    }
-
-    private static EngineSettings.Entry plain(Path config, String name, Path program) {
-        return new EngineSettings.Entry(
-                config,
-                name,
-                program,
-                false,
-                List.of(),
-                Optional.empty(),
-                new EngineSettings.Part(config, ""));
-    }
-
-    private static EngineSettings.Entry entry(Registration registration, CdiDevices devices) {
-        return new EngineSettings.Entry(
-                registration.config(),
-                registration.name(),
-                registration.program(),
-                false,
-                List.of(),
-                Optional.of(devices),
-                new EngineSettings.Part(registration.config(), ""));
     }
 
     /** Whether a configuration names our runtime. */
@@ -359,7 +343,11 @@ public final class RuntimeInstaller {
             Optional<String> after = settings.without(before, registration);
             for (Map.Entry<String, Path> heir : heirs.entrySet()) {
                 EngineSettings.Entry plain =
-                        plain(registration.config(), heir.getKey(), heir.getValue());
+                        EngineSettings.Entry.of(
+                                registration.config(),
+                                heir.getKey(),
+                                heir.getValue(),
+                                Optional.empty());
                 after = Optional.of(settings.with(after.orElse(""), plain));
             }
             if (after.isEmpty()) {

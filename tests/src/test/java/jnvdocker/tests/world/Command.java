@@ -188,8 +188,12 @@ public final class Command {
         if (words.contains("--json") && !result.out().isEmpty()) {
             int group = Math.max(words.indexOf("gpu"), words.indexOf("runtime"));
             String command = words.get(group) + "-" + words.get(group + 1);
-            boolean ofHosts = command.equals("gpu-ls") && words.contains("--on");
-            JsonSchemas.check(ofHosts ? command + "-on" : command, result.out());
+            for (String other : List.of("--on", "--topology")) {
+                if (command.equals("gpu-ls") && words.contains(other)) {
+                    command += other.substring(1);
+                }
+            }
+            JsonSchemas.check(command, result.out());
         }
         return result;
     }
