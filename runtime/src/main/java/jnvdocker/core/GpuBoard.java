@@ -23,6 +23,7 @@ import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -76,7 +77,11 @@ final class GpuBoard {
         holdings.held()
                 .forEach((uuid, leases) -> {
                     if (!shown.contains(uuid)) {
-                        all.add(missing(uuid, leases.getFirst()));
+                        all.add(
+                                together(
+                                        shares(leases, uuid),
+                                        leases.getFirst(),
+                                        lease -> missing(uuid, lease)));
                     }
                 });
         return all;
@@ -135,15 +140,25 @@ final class GpuBoard {
         return others == 0 ? "" : ", and " + others + " more";
     }
 
-    private GpuStatus held(Verdict verdict, Lease lease) {
-        List<GpuStatus> shares =
-                verdict.leases().stream()
-                        .filter(its -> its.share(verdict.gpu().uuid()).isPresent())
-                        .map(its -> under(its, verdict, its.id() == lease.id()))
-                        .toList();
-        return shares.isEmpty()
-                ? under(lease, verdict, true)
-                : shares.getFirst().beside(shares.subList(1, shares.size()));
+    private GpuStatus held(Verdict verdict, Lease holder) {
+        return together(
+                shares(verdict.leases(), verdict.gpu().uuid()),
+                holder,
+                lease -> under(lease, verdict, lease.id() == holder.id()));
+    }
+
+    private static List<Lease> shares(List<Lease> leases, String uuid) {
+        return leases.stream().filter(lease -> lease.share(uuid).isPresent()).toList();
+    }
+
+    /** The state under each lease of a shared GPU, or under the holder of another one. */
+    private static GpuStatus together(
+            List<Lease> shares, Lease holder, Function<Lease, GpuStatus> under) {
+        if (shares.isEmpty()) {
+            return under.apply(holder);
+        }
+        List<GpuStatus> each = shares.stream().map(under).toList();
+        return each.getFirst().beside(each.subList(1, each.size()));
     }
 
     /**

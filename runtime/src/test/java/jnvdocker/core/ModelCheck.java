@@ -307,8 +307,19 @@ final class ModelCheck {
         for (GpuStatus gpu : status) {
             assertTrue(shown.add(gpu.gpu().uuid()), () -> "shown twice: " + status);
             assertEquals(expected(gpu, used, gpus), kind(gpu.state()), gpu::toString);
+            assertEquals(
+                    shares(holdings.held().getOrDefault(gpu.gpu().uuid(), List.of()), gpu),
+                    shares(gpu.each().stream().flatMap(it -> it.lease().stream()).toList(), gpu),
+                    gpu::toString);
         }
         gpus.forEach(gpu -> assertTrue(shown.contains(gpu.uuid()), () -> "not shown: " + gpu));
+    }
+
+    private static Set<Long> shares(List<Lease> leases, GpuStatus gpu) {
+        return leases.stream()
+                .filter(lease -> lease.share(gpu.gpu().uuid()).isPresent())
+                .map(Lease::id)
+                .collect(Collectors.toSet());
     }
 
     /** The state of a GPU by the model's account. */

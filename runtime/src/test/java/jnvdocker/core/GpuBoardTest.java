@@ -1,0 +1,87 @@
+package jnvdocker.core;
+
+import static jnvdocker.lease.TestingLeases.A;
+import static jnvdocker.lease.TestingLeases.ALICE;
+import static jnvdocker.lease.TestingLeases.B;
+import static jnvdocker.lease.TestingLeases.BOB;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.GpuStatus;
+import jnvdocker.lease.GpuTraits;
+import jnvdocker.lease.Holdings;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Owner;
+import jnvdocker.lease.Share;
+import jnvdocker.lease.TestingLeases;
+import jnvdocker.lease.UnmanagedUses;
+import jnvdocker.request.MemorySize;
+
+import org.junit.jupiter.api.Test;
+
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.OptionalInt;
+
+/** The states of GPUs that the driver does not show any more. */
+class GpuBoardTest {
+    private static List<GpuStatus> status(Lease... leases) {
+        Holdings holdings = TestingLeases.holdings(List.of(leases), Map.of());
+        return new GpuBoard(
+                        holdings,
+                        null,
+                        TestingLeases.choice(
+                                List.of(),
+                                GpuTraits.UNKNOWN,
+                                holdings,
+                                UnmanagedUses.NONE,
+                                List.of(),
+                                TestingLeases.policy(
+                                        OptionalInt.empty(), Optional.empty(), List.of(), false)),
+                        true,
+                        List.of())
+                .status();
+    }
+
+    private static Lease share(long id, Owner owner, Gpu gpu) {
+        Lease whole = TestingLeases.held(id, owner, "c" + id, gpu);
+        Claim claim = whole.claim();
+        Share share = new Share(MemorySize.parse("10G").orElseThrow(), 40L << 30);
+        return new Lease(
+                id,
+                new Claim(
+                        claim.key(),
+                        claim.origin(),
+                        owner,
+                        List.of(ClaimedGpu.of(gpu, Optional.of(share))),
+                        claim.created(),
+                        claim.container()),
+                whole.holder(),
+                whole.boot(),
+                whole.since(),
+                whole.time(),
+                whole.mounts(),
+                whole.end());
+    }
+
+    @Test
+    void eachHolderOfAMissingSharedGpuIsShown() {
+        List<GpuStatus> all = status(share(1, ALICE, A), share(2, BOB, A));
+        assertEquals(1, all.size());
+        List<GpuStatus> each = all.getFirst().each();
+        assertEquals(
+                List.of(1L, 2L), each.stream().map(it -> it.lease().orElseThrow().id()).toList());
+        each.forEach(it -> assertEquals(GpuStatus.State.MISSING, it.state()));
+    }
+
+    @Test
+    void missingGpuOfOneHolderHasOneState() {
+        List<GpuStatus> all = status(TestingLeases.held(1, ALICE, "train", B));
+        assertEquals(GpuStatus.State.MISSING, all.getFirst().state());
+        assertEquals(1, all.getFirst().each().size());
+    }
+}
