@@ -6,6 +6,7 @@ import jnvdocker.holder.ContainerEngine.Listed;
 import jnvdocker.oci.install.EngineKind;
 import jnvdocker.oci.install.OwnConfig;
 import jnvdocker.oci.install.Registration;
+import jnvdocker.oci.install.RuntimeHealth;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.upkeep.RuntimeNeeds;
@@ -111,7 +112,7 @@ final class RuntimeUninstall extends OwnCommand {
             print("would " + removal("take", "leave", registration, heirs));
         } else if (host.installer().removeName(registration, heirs)) {
             print(removal("took", "left", registration, heirs));
-        } else if (host.installer().isNamed(registration)) {
+        } else if (RuntimeHealth.isNamed(registration)) {
             print(
                     "take the runtime '%s' out of %s, where an administrator has added it"
                             .formatted(registration.name(), registration.config()));

@@ -51,6 +51,11 @@ public record RuntimeHealth(
         }
     }
 
+    /** Whether a configuration has a program of the runtime's name. */
+    public static boolean isNamed(Registration registration) throws IOException, RefusedException {
+        return found(registration).isPresent();
+    }
+
     /** The program that has the name. */
     static Optional<EngineSettings.Found> found(Registration registration)
             throws IOException, RefusedException {

@@ -264,11 +264,6 @@ public final class RuntimeInstaller {
         return changed;
     }
 
-    /** Whether a configuration names our runtime. */
-    public boolean isNamed(Registration registration) throws IOException, RefusedException {
-        return RuntimeHealth.found(registration).isPresent();
-    }
-
     /** The runtimes that were installed, and not removed since. */
     public List<Registration> registered() throws IOException, RefusedException {
         return registrations.all();
