@@ -171,11 +171,12 @@ public final class ClaimFiles {
         }
     }
 
-    /** Names of the directories, whatever is in them. */
+    /** Names of the directories in order, whatever is in them. */
     public List<String> ids() throws IOException {
         try (var entries = Files.list(directory)) {
             return entries.map(entry -> entry.getFileName().toString())
                     .filter(Claim::isId)
+                    .sorted()
                     .toList();
         } catch (NoSuchFileException e) {
             return List.of();

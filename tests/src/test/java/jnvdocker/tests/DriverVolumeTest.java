@@ -1,6 +1,7 @@
 package jnvdocker.tests;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
@@ -10,7 +11,9 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.DriverRoot;
+import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.TestDaemon;
+import jnvdocker.tests.world.TestEngine;
 
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
@@ -21,6 +24,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.StandardOpenOption;
+import java.util.List;
 import java.util.Set;
 import java.util.TreeSet;
 import java.util.concurrent.locks.LockSupport;
@@ -163,6 +167,48 @@ class DriverVolumeTest {
                                 .collect(Collectors.toSet()));
             }
             Directories.remove(daemon.state());
+        }
+    }
+
+    @Tag("docker")
+    @Test
+    void libraryThatIsInstalledLaterIsInTheNextContainerAndInNoRunningOne() throws IOException {
+        try (DriverRoot host = DriverRoot.make(DriverRoot.Release.DRIVER_535);
+                TestEngine engine = new TestEngine();
+                TestDaemon daemon = new TestDaemon(engine, host)) {
+            String name = "libnvidia-encode.so." + host.version();
+            Path library = find(host, name);
+            Path aside = library.resolveSibling("aside");
+            Files.move(library, aside);
+            engine.image("cuda", "--label", "com.nvidia.volumes.needed=nvidia_driver");
+            daemon.jnvdocker("run", "-d", "--gpus", "1", "--name", "first", "cuda", "sleep", "1000")
+                    .run()
+                    .ok();
+            Command.Result before = list(daemon, "run", "--rm", "--gpus", "1", "cuda");
+            assertTrue(before.out().contains("libcuda.so."), before::toString);
+            assertFalse(before.out().contains(name), before::toString);
+            Files.move(aside, library);
+            Lab.await(() -> {
+                String out = list(daemon, "run", "--rm", "--gpus", "1", "cuda").out();
+                return out.contains(name) ? List.of() : List.of(out);
+            });
+            Command.Result running = list(daemon, "exec", "first");
+            assertTrue(running.out().contains("libcuda.so."), running::toString);
+            assertFalse(running.out().contains(name), running::toString);
+        }
+    }
+
+    private static Command.Result list(TestDaemon daemon, String... words) {
+        return daemon.jnvdocker(
+                        Stream.concat(Stream.of(words), Stream.of("ls", "/usr/local/nvidia/lib64"))
+                                .toArray())
+                .run()
+                .ok();
+    }
+
+    private static Path find(DriverRoot host, String name) throws IOException {
+        try (Stream<Path> files = Files.walk(host.directory().resolve("usr"))) {
+            return files.filter(file -> file.endsWith(name)).findFirst().orElseThrow();
         }
     }
 
