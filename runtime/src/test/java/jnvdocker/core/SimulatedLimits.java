@@ -119,9 +119,14 @@ final class SimulatedLimits {
         return isSpent(owner, known, false);
     }
 
-    /** Whether the GPU time of a user may be used up by now. */
+    /**
+     * Whether the GPU time of a user may be used up by now. What was known when the clock was set
+     * counts a little longer: it may make the times of earlier leases shorter.
+     */
     boolean mayBeSpent(Owner owner) {
-        return isSpent(owner, world.daemon.parts().registry().now(), true);
+        boolean wasSet =
+                world.machine.clockSet() > 0 && world.machine.sinceClockSet().compareTo(KNOWN) < 0;
+        return wasSet || isSpent(owner, world.daemon.parts().registry().now(), true);
     }
 
     private boolean isSpent(Owner owner, Instant until, boolean atMost) {
