@@ -2,7 +2,6 @@ package jnvdocker.claim;
 
 import jnvdocker.grant.Grants;
 import jnvdocker.holder.ClaimUsers;
-import jnvdocker.holder.ContainerEngine;
 import jnvdocker.holder.Evidence;
 import jnvdocker.holder.Life;
 import jnvdocker.holder.Pace;
@@ -90,7 +89,7 @@ public final class ClaimStarts {
      *
      * @param use docker's name for the mount
      * @param caller the engine that mounts it
-     * @return empty for a container that needs none, see {@link ClaimUsers#isGuest}
+     * @return empty for a container that needs none, see {@link ClaimUsers#isGuestOfLive}
      */
     Optional<Lease> take(Claim claim, String use, ProcessId caller)
             throws RefusedException, IOException {
@@ -370,16 +369,11 @@ public final class ClaimStarts {
             boolean isGuest = users.isGuestOfStopped(claim);
             return isGuest ? Optional.empty() : Optional.of(new Past.Over(lease, why));
         }
-        List<ContainerEngine.Listed> users = this.users.of(claim);
-        // The only one that is listed need not be the one that lives: that may have been removed.
-        boolean same = users.size() == 1 && evidence.isOf(users.getFirst().id(), lease, life);
-        if (known || same) {
-            return Optional.of(new Past.GoesOn());
-        }
-        if (ClaimUsers.isGuest(claim, users)) {
-            return Optional.empty();
-        }
-        throw ClaimUsers.twice(claim, lease, users);
+        boolean isGuest =
+                !known
+                        && users.isGuestOfLive(
+                                claim, lease, it -> evidence.isOf(it.id(), lease, life));
+        return isGuest ? Optional.empty() : Optional.of(new Past.GoesOn());
     }
 
     private RefusedException held(Claim claim, List<Lease> by) {

@@ -13,6 +13,8 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Map;
+import java.util.Optional;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 
 /**
@@ -34,13 +36,47 @@ public final class ClaimUsers {
     }
 
     /**
-     * Whether a container that mounts the claim of one that runs has its volumes alone
-     * (--volumes-from), and so neither its GPUs' nodes nor the label that a copy of its settings
-     * has. Docker mounts all of its volumes or none, and the guest need not have the claim.
+     * Whether docker mounts the claim of a live lease for a container that has the volumes of the
+     * claim's own alone (--volumes-from), and so neither its GPUs' nodes nor the label that a copy
+     * of its settings has. Docker mounts all of its volumes or none, and the guest need not have
+     * the claim.
+     *
+     * @param lives whether what lives of the lease's holder, if anything, is of that container
+     * @throws RefusedException when docker may mount the claim for a container that neither is a
+     *     guest nor has the lease
      */
-    public static boolean isGuest(Claim claim, List<ContainerEngine.Listed> users) {
+    public boolean isGuestOfLive(Claim claim, Lease lease, Predicate<ContainerEngine.Listed> lives)
+            throws RefusedException {
+        List<ContainerEngine.Listed> users = of(claim);
         List<ContainerEngine.Listed> own = own(claim, users);
-        return own.size() == 1 && own.getFirst().isActive() && users.size() > 1;
+        if (own.size() == 1 && users.size() > 1 && isUp(own.getFirst())) {
+            return true;
+        }
+        // The container that is started need not be the one that lives: that may have been removed.
+        if (starting(own, users).filter(lives).isEmpty()) {
+            throw twice(claim, lease, users);
+        }
+        return false;
+    }
+
+    /** Whether a container runs, or waits for its policy's next start, which has not begun. */
+    private boolean isUp(ContainerEngine.Listed container) {
+        return container.isActive() && !(container.isRestarting() && isStarting(container));
+    }
+
+    /**
+     * The container for which docker mounts a claim: the only one that mounts it, or the claim's
+     * own, if no other is being started; empty when that cannot be told.
+     */
+    private Optional<ContainerEngine.Listed> starting(
+            List<ContainerEngine.Listed> own, List<ContainerEngine.Listed> users) {
+        if (users.size() == 1) {
+            return Optional.of(users.getFirst());
+        }
+        boolean isOwn =
+                own.size() == 1
+                        && users.stream().filter(this::isStarting).limit(2).toList().equals(own);
+        return isOwn ? Optional.of(own.getFirst()) : Optional.empty();
     }
 
     /** Those of the containers that carry the claim's label. */

@@ -102,6 +102,75 @@ class ComebacksTest extends SimulatedWorldTest {
         assertEquals(1, live().size());
     }
 
+    /**
+     * The container's first process ends, and another one of its processes lives on; another
+     * container has its volumes.
+     */
+    private SimulatedContainer lingerBesideAGuest() throws IOException {
+        world.daemon.parts().reconciler().reconcile();
+        assertTrue(world.containers.share(0, false));
+        assertTrue(world.containers.end(0, true));
+        world.engine().handleEnd(train);
+        assertEquals(State.RESTARTING, train.state);
+        return world.engine().containers.getLast();
+    }
+
+    /** A container that its engine starts again is no guest of itself. */
+    @Test
+    void restartBesideAGuestHasTheLeaseOfWhatLivesOn() throws IOException {
+        Lease before = live().getFirst();
+        lingerBesideAGuest();
+        assertEquals(Optional.empty(), world.engine().startAgain(train));
+        assertFalse(train.guest);
+        train.others.forEach(world.machine::end);
+        world.daemon.parts().keeper().sweep();
+        pass(Duration.ofSeconds(1));
+        assertEquals(List.of(before.id()), live().stream().map(Lease::id).toList());
+    }
+
+    @Test
+    void startBesideAGuestHasTheLeaseOfWhatLivesOn() throws IOException {
+        Lease before = live().getFirst();
+        lingerBesideAGuest();
+        world.engine().stop(train, false, false);
+        assertEquals(Optional.empty(), world.engine().start(train, false));
+        assertFalse(train.guest);
+        assertEquals(List.of(before.id()), live().stream().map(Lease::id).toList());
+    }
+
+    /** What lives on may be in the namespace that cannot be read. */
+    @Test
+    void restartBesideAGuestHasTheLeaseOfWhatTheHostCannotTell() throws IOException {
+        Lease before = live().getFirst();
+        world.daemon.parts().reconciler().reconcile();
+        assertTrue(world.containers.share(0, false));
+        world.machine.unread.add(world.machine.spawn());
+        end();
+        assertEquals(Optional.empty(), world.engine().startAgain(train));
+        assertFalse(train.guest);
+        assertEquals(List.of(before.id()), live().stream().map(Lease::id).toList());
+    }
+
+    @Test
+    void guestOfARestartingContainerOfWhichSomethingLivesTakesNoLease() throws IOException {
+        Lease before = live().getFirst();
+        SimulatedContainer guest = lingerBesideAGuest();
+        assertEquals(Optional.empty(), world.engine().start(guest, false));
+        assertTrue(guest.guest);
+        assertEquals(Optional.empty(), world.engine().startAgain(train));
+        assertFalse(train.guest);
+        assertEquals(List.of(before.id()), live().stream().map(Lease::id).toList());
+    }
+
+    /** Which of the two containers docker mounts the claim for cannot be told. */
+    @Test
+    void neitherOfTwoContainersThatStartAtOnceIsTheOthersGuest() throws IOException {
+        SimulatedContainer guest = lingerBesideAGuest();
+        guest.waiting = true;
+        assertTrue(world.engine().startAgain(train).orElse("").contains("shares its claim"));
+        assertFalse(train.guest);
+    }
+
     @Test
     void emptyListThatIsRepeatedEndsTheLease() throws IOException {
         end();
