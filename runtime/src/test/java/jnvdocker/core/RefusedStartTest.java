@@ -4,12 +4,14 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.core.SimulatedClients.RunOptions;
 import jnvdocker.holder.ContainerEngine;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.RefusedStart;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.request.GpuRequest;
 import jnvdocker.words.Refusal;
 
 import org.junit.jupiter.api.AfterEach;
@@ -217,5 +219,29 @@ class RefusedStartTest {
         registry.claims().restore(CLAIM, true);
         registry.claims().refusedStart(CLAIM.id(), REFUSAL, true);
         assertEquals(List.of(), registry.claims().refusedStarts());
+    }
+
+    /** It comes after all clients that wait, also after one that waits for more than it needs. */
+    @Test
+    void refusedContainerIsStartedAfterTheClientsThatWait(@TempDir Path state) throws IOException {
+        try (SimulatedWorld world = new SimulatedWorld(state)) {
+            world.clients.run(new RunOptions(new GpuRequest.Count(1), false, true, true, false));
+            SimulatedContainer train = world.engine().containers.getLast();
+            world.clients.run(new RunOptions(new GpuRequest.Count(1), false, true, false, false));
+            world.daemon.parts().reconciler().reconcile();
+            world.engine().end(train, false, false);
+            world.engine().handleEnd(train);
+            world.gpus.unplug(0);
+            assertTrue(world.engine().startAgain(train).orElse("").contains("no longer"));
+            world.gpus.plugIn();
+            RunOptions all = new RunOptions(new GpuRequest.All(), false, true, false, false);
+            world.waiters.enter(all, Optional.empty());
+            world.daemonSteps.startRefused();
+            assertFalse(train.isRunning());
+            world.waiters.die(0);
+            world.waiters.settle();
+            world.daemonSteps.startRefused();
+            assertTrue(train.isRunning());
+        }
     }
 }
