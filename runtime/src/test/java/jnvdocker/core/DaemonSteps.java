@@ -59,7 +59,6 @@ final class DaemonSteps {
             // Everything that only waits for time to pass is over then.
             world.machine.pass(Duration.ofSeconds(11));
         }
-        world.learnt();
         String once = world.check.dump();
         if (world.daemon.perform("reconcile", reconciler::reconcile)) {
             assertEquals(once, world.check.dump(), "reconciled again");

@@ -419,14 +419,9 @@ final class SimulatedEngine {
     private Optional<String> startNow(SimulatedContainer container, boolean slowly) {
         container.before = container.state;
         container.state = State.STARTING;
-        boolean restarts = isAnyRestarting(container);
         Optional<String> error = mount(container);
         if (error.isPresent()) {
             container.error = "error while mounting volume '': " + error.get();
-            // An engine that does not answer cannot be distinguished from one that is starting, and
-            // the start of a copy not from the restart of another container with its claim.
-            container.refusedByItself |=
-                    mood != Mood.WELL || restarts || isAnyRestarting(container);
             notStarted(container);
             return error;
         }
@@ -475,6 +470,7 @@ final class SimulatedEngine {
         }
         String volume = container.settings.volume().get();
         String use = container.use.orElseGet(() -> id + "-use-" + ++uses);
+        boolean restarts = isAnyRestarting(container);
         container.waiting = true;
         Answer answer = get(volume);
         if (answer.isOk()) {
@@ -482,6 +478,11 @@ final class SimulatedEngine {
         }
         container.waiting = false;
         if (!answer.isOk()) {
+            // An engine that does not answer cannot be distinguished from one that is starting, and
+            // the mount for a copy, or for docker cp, not from the restart of another container
+            // with the claim.
+            container.refusedByItself |=
+                    mood != Mood.WELL || restarts || isAnyRestarting(container);
             return Optional.of(answer.error());
         }
         container.guest = answer.equals(Answer.NOTHING);

@@ -46,7 +46,7 @@ final class SimulatedWorld
     final SimulatedDaemon daemon;
     final List<SimulatedEngine> engines;
 
-    /** Claims that a daemon that has lost its state cannot know before an engine reports them. */
+    /** Claims that were lost with their files: their containers have no lease, and get none. */
     final List<String> unknownClaims = new ArrayList<>();
 
     /** The claims by their ids, as they were given. */
@@ -274,11 +274,6 @@ final class SimulatedWorld
         }
     }
 
-    /** The engine has reported all of its containers. */
-    void learnt() {
-        engine.containers.forEach(container -> container.claim().ifPresent(unknownClaims::remove));
-    }
-
     /** The leases under which containers were started are no longer known. */
     void forgetLeases() {
         check.registryLost();
@@ -323,7 +318,6 @@ final class SimulatedWorld
             daemonSteps.startRefused();
         }
         waiters.settle();
-        learnt();
         check();
         course.check(check::whenSettled);
     }
