@@ -13,12 +13,12 @@ import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Outcome;
-import jnvdocker.lease.Quota;
 import jnvdocker.lease.Requested;
-import jnvdocker.lease.Scope;
 import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.lease.Verdict;
+import jnvdocker.lease.text.Addressee;
 import jnvdocker.lease.text.HoldersText;
+import jnvdocker.lease.text.Refusals;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.registry.LeaseWriter;
@@ -35,6 +35,7 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.function.Supplier;
 
 /**
  * Leases for starts of containers by docker, which mounts the volume of their claim: a container
@@ -307,14 +308,9 @@ public final class ClaimStarts {
                                         .allowances()
                                         .of(claim.owner())
                                         .time(leases.time(claim)));
-                case Outcome.Taken taken -> blocked(taken.busy());
-                case Outcome.OverQuota over ->
-                        new Grants.Blocked<>(
-                                over.leases(), () -> RemakeAdvice.refusal(claim, over.excess()));
-                case Outcome.NeverAllowed(_, Quota.ForGood excess) ->
-                        new Grants.Refused<>(() -> RemakeAdvice.refusal(claim, excess));
-                case Outcome.Impossible why ->
-                        new Grants.Refused<>(() -> RemakeAdvice.refusal(why));
+                case Outcome.Taken taken -> new Grants.Blocked<>(List.of(), refusal(taken));
+                case Outcome.OverQuota over -> new Grants.Blocked<>(over.leases(), refusal(over));
+                case Outcome.Impossible why -> new Grants.Refused<>(refusal(why));
             };
         }
 
@@ -329,14 +325,15 @@ public final class ClaimStarts {
 
         /** A process uses its GPUs since they were reserved. */
         private Grants.Outcome<Mounted> used(LeaseWriter leases, UnmanagedUses unmanaged) {
-            Scope its = choice(leases, unmanaged).scope(Requested.of(claim, Optional.empty()));
-            return blocked(
-                    its.all().stream().map(Verdict::ofUses).filter(Verdict::isBusy).toList());
+            Requested requested = Requested.of(claim, Optional.empty());
+            List<Verdict> all = choice(leases, unmanaged).scope(requested).all();
+            List<Verdict> used = all.stream().map(Verdict::ofUses).filter(Verdict::isBusy).toList();
+            return new Grants.Blocked<>(
+                    List.of(), refusal(new Outcome.Taken(requested.request(), used, List.of())));
         }
 
-        /** By what holds no lease, and by what is kept for others. */
-        private Grants.Outcome<Mounted> blocked(List<Verdict> busy) {
-            return new Grants.Blocked<>(List.of(), () -> RemakeAdvice.refusal(busy));
+        private Supplier<RefusedException> refusal(Outcome outcome) {
+            return () -> new RefusedException(Refusals.of(outcome, new Addressee.Stopped(claim)));
         }
 
         private Grants.Outcome<Mounted> begin(LeaseWriter leases, Optional<Duration> time) {
@@ -383,7 +380,7 @@ public final class ClaimStarts {
                         + keeper.remark(by),
                 "start this container again when "
                         + (claim.gpus().size() == 1 ? "it is free" : "they are free")
-                        + RemakeAdvice.OTHER_GPUS
+                        + Addressee.Stopped.OTHER_GPUS
                         + (users.of(claim).size() > 1
                                 ? "; a container that needs only its volumes gets them by -v"
                                         + " VOLUME:DIRECTORY instead of --volumes-from"

@@ -3,6 +3,7 @@ package jnvdocker.claim;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.text.Addressee;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
@@ -31,13 +32,13 @@ public final class ClaimedNodes {
                 throw new RefusedException(
                         LeaseText.name(claimed.number(), claimed.uuid())
                                 + " is no longer on this host, or the driver does not show it",
-                        RemakeAdvice.RUN_AGAIN + " to get another GPU");
+                        Addressee.Stopped.RUN_AGAIN + " to get another GPU");
             }
             if (!claimed.hasNodesOf(gpu.get())) {
                 throw new RefusedException(
                         LeaseText.name(gpu.get().number(), claimed.uuid())
                                 + changed(claimed, gpu.get()),
-                        RemakeAdvice.RUN_AGAIN
+                        Addressee.Stopped.RUN_AGAIN
                                 + " with --gpus device="
                                 + Gpu.shortUuid(claimed.uuid()));
             }

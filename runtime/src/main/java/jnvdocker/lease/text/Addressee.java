@@ -16,6 +16,7 @@ import java.util.function.Predicate;
  * <tr><td>COMMAND, ENGINE<td>to wait; fewer, or others<td>as the reason has it
  * <tr><td>Service<td>to share a partner's; to start it later; fewer, or others<td>likewise
  * <tr><td>ByDefault<td>{@code --gpus 1}; to wait<td>{@code --gpus 1}, if the limit allows it
+ * <tr><td>Stopped<td>to start it again later; others<td>as the reason has it; others
  * <tr><td>Told<td>one sentence<td>likewise, or as the reason has it
  * </table>
  */
@@ -61,6 +62,18 @@ public sealed interface Addressee {
      * @param byEngine whether an engine starts the container, which does not wait
      */
     record ByDefault(GpuRequest request, boolean byEngine) implements Addressee {}
+
+    /**
+     * A user who starts a stopped container: it has the nodes of its claim's GPUs, and can be given
+     * no others.
+     */
+    record Stopped(Claim claim) implements Addressee {
+        /** What gives the user other GPUs. */
+        public static final String RUN_AGAIN = "remove the container and run it again";
+
+        /** The end of an advice. */
+        public static final String OTHER_GPUS = ", or " + RUN_AGAIN + " to get other GPUs";
+    }
 
     /**
      * One whose container waits, or is started again, in a way of its own.

@@ -1,10 +1,13 @@
 package jnvdocker.lease.text;
 
+import jnvdocker.host.Gpu;
 import jnvdocker.lease.Booking;
+import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Outcome;
 import jnvdocker.lease.Quota;
+import jnvdocker.lease.Verdict;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.words.Indices;
 import jnvdocker.words.Quote;
@@ -48,6 +51,7 @@ public final class Refusals {
                                                     Stream.of("start it again later"))
                                             .toList()));
             case Addressee.ByDefault byDefault -> busyByDefault(busy, byDefault);
+            case Addressee.Stopped _ -> busyWhenStarted(busy);
             case Addressee.Told(Addressee as, String advice, _) ->
                     new Refusal(busy(busy, as).what(), advice);
         };
@@ -66,9 +70,83 @@ public final class Refusals {
                             excess instanceof Quota.Never never && never.limit().limit() > 0
                                     ? "try --gpus 1"
                                     : QuotaText.remedy(excess));
+            case Addressee.Stopped(Claim claim) -> impossibleForNodes(why, claim);
             case Addressee.Waits _, Addressee.Service _, Addressee.ByDefault _ ->
                     ChoiceText.refusal(why);
         };
+    }
+
+    private static Refusal busyWhenStarted(Outcome.Busy busy) {
+        return switch (busy) {
+            case Outcome.OverQuota(_, Quota.TooMany many) ->
+                    new Refusal(
+                            QuotaText.why(many),
+                            "stop one of them, then start this container again");
+            case Outcome.OverQuota(_, Quota.NoHours spent) ->
+                    new Refusal(QuotaText.why(spent), "start this container again after that");
+            // By what holds no lease, and by what is kept for others.
+            case Outcome.Taken(_, List<Verdict> gpus, _) -> {
+                boolean one = gpus.size() == 1;
+                String ends = one ? "it has ended" : "they have ended";
+                String comesFree = one ? "it is free" : "they are free";
+                yield new Refusal(
+                        HoldersText.withoutLease(gpus),
+                        "start this container again when "
+                                + (gpus.stream().allMatch(gpu -> gpu.kept().isEmpty())
+                                        ? ends
+                                        : comesFree)
+                                + Addressee.Stopped.OTHER_GPUS);
+            }
+        };
+    }
+
+    private static Refusal impossibleForNodes(Outcome.Impossible why, Claim claim) {
+        if (why instanceof Outcome.NeverAllowed(_, Quota.ForGood excess)) {
+            return neverAllowed(excess, claim.gpus());
+        }
+        Refusal refusal =
+                switch (why) {
+                    case Outcome.Barred(Verdict gpu, _) when gpu.cordon().isPresent() ->
+                            outOfService(gpu);
+                    // Its shares are requested as a number, and of its own GPUs alone.
+                    case Outcome.TooFew few -> {
+                        List<Verdict> out =
+                                few.suited().stream().filter(gpu -> !gpu.isInService()).toList();
+                        yield out.stream()
+                                .filter(gpu -> gpu.gpu().isSound())
+                                .findFirst()
+                                .or(() -> out.stream().findFirst())
+                                .map(Refusals::outOfService)
+                                .orElseGet(() -> ChoiceText.refusal(few));
+                    }
+                    default -> ChoiceText.refusal(why);
+                };
+        return new Refusal(
+                refusal.what(), refusal.remedy().orElseThrow() + Addressee.Stopped.OTHER_GPUS);
+    }
+
+    private static Refusal neverAllowed(Quota.ForGood excess, List<ClaimedGpu> gpus) {
+        String number = gpus.size() + (gpus.size() == 1 ? " GPU" : " GPUs");
+        String has = excess instanceof Quota.Elsewhere ? LeaseText.names(gpus) : number;
+        return new Refusal(
+                "this container has " + has + ", and " + QuotaText.why(excess),
+                switch (excess) {
+                    case Quota.Never never when never.limit().limit() > 0 ->
+                            Addressee.Stopped.RUN_AGAIN + " with --gpus " + never.limit().limit();
+                    case Quota.Elsewhere _ -> Addressee.Stopped.RUN_AGAIN + " to get one of these";
+                    default -> QuotaText.remedy(excess);
+                });
+    }
+
+    private static Refusal outOfService(Verdict verdict) {
+        Gpu gpu = verdict.gpu();
+        return gpu.isSound()
+                ? new Refusal(
+                        LeaseText.name(gpu.number(), gpu.uuid())
+                                + " is "
+                                + LeaseText.cordoned(verdict.cordon().orElseThrow()),
+                        "start this container again when the cordon is lifted")
+                : GpuText.sick(gpu);
     }
 
     private static Refusal busyByDefault(Outcome.Busy busy, Addressee.ByDefault to) {
