@@ -12,24 +12,26 @@ public record Alternative(List<Condition> conditions) {
         conditions = List.copyOf(conditions);
     }
 
-    public Outcome test(DriverFacts facts) {
-        Outcome outcome = Outcome.MET;
+    public Fulfilment test(DriverFacts facts) {
+        Fulfilment fulfilment = Fulfilment.MET;
         for (Condition condition : conditions) {
             switch (condition.test(facts)) {
                 case UNMET -> {
-                    return Outcome.UNMET;
+                    return Fulfilment.UNMET;
                 }
-                case UNKNOWN -> outcome = Outcome.UNKNOWN;
+                case UNKNOWN -> fulfilment = Fulfilment.UNKNOWN;
                 case MET -> {}
             }
         }
-        return outcome;
+        return fulfilment;
     }
 
-    /** The conditions with this outcome. */
-    public Alternative only(Outcome outcome, DriverFacts facts) {
+    /** The conditions with this fulfilment. */
+    public Alternative only(Fulfilment fulfilment, DriverFacts facts) {
         return new Alternative(
-                conditions.stream().filter(condition -> condition.test(facts) == outcome).toList());
+                conditions.stream()
+                        .filter(condition -> condition.test(facts) == fulfilment)
+                        .toList());
     }
 
     /** Each once, in the order of the enum. */

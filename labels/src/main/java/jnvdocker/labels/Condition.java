@@ -10,7 +10,7 @@ public sealed interface Condition {
 
     Property property();
 
-    Outcome test(DriverFacts facts);
+    Fulfilment test(DriverFacts facts);
 
     /** Whether it requires a major version of CUDA that is newer than the driver's. */
     default boolean isOfNewerCuda(DriverFacts facts) {
@@ -46,11 +46,11 @@ public sealed interface Condition {
     record OfVersion(Property property, Operator operator, VersionNumber value)
             implements Condition {
         @Override
-        public Outcome test(DriverFacts facts) {
+        public Fulfilment test(DriverFacts facts) {
             return facts.version(property)
                     .map(actual -> operator.holds(actual.compareTo(value)))
-                    .map(held -> held ? Outcome.MET : Outcome.UNMET)
-                    .orElse(Outcome.UNKNOWN);
+                    .map(held -> held ? Fulfilment.MET : Fulfilment.UNMET)
+                    .orElse(Fulfilment.UNKNOWN);
         }
 
         @Override
@@ -74,11 +74,11 @@ public sealed interface Condition {
         }
 
         @Override
-        public Outcome test(DriverFacts facts) {
+        public Fulfilment test(DriverFacts facts) {
             return facts.brand()
                     .map(actual -> operator.holds(actual.compareToIgnoreCase(value)))
-                    .map(held -> held ? Outcome.MET : Outcome.UNMET)
-                    .orElse(Outcome.UNKNOWN);
+                    .map(held -> held ? Fulfilment.MET : Fulfilment.UNMET)
+                    .orElse(Fulfilment.UNKNOWN);
         }
 
         @Override

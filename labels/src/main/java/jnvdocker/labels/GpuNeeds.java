@@ -177,7 +177,7 @@ public final class GpuNeeds {
     public boolean lackCuda(DriverFacts facts) {
         return requirements.stream()
                 .flatMap(named -> named.requirement().alternatives().stream())
-                .map(each -> each.only(Outcome.UNMET, facts))
+                .map(each -> each.only(Fulfilment.UNMET, facts))
                 .anyMatch(each -> each.properties().contains(Property.CUDA));
     }
 

@@ -63,7 +63,7 @@ public final class Requirement {
     }
 
     private boolean passes(DriverFacts facts) {
-        return alternatives.stream().anyMatch(each -> each.test(facts) != Outcome.UNMET);
+        return alternatives.stream().anyMatch(each -> each.test(facts) != Fulfilment.UNMET);
     }
 
     /**
@@ -74,7 +74,7 @@ public final class Requirement {
     public Optional<Condition> restsOnCompat(DriverFacts facts) {
         boolean metByCuda =
                 alternatives.stream()
-                        .filter(each -> each.test(facts) != Outcome.UNMET)
+                        .filter(each -> each.test(facts) != Fulfilment.UNMET)
                         .anyMatch(each -> each.properties().contains(Property.CUDA));
         return metByCuda || !passes(facts)
                 ? Optional.empty()
@@ -89,11 +89,11 @@ public final class Requirement {
      * whatever that may be, or is not met.
      */
     Optional<Alternative> unknown(DriverFacts facts) {
-        if (first(Outcome.MET, facts).isPresent()) {
+        if (first(Fulfilment.MET, facts).isPresent()) {
             return Optional.empty();
         }
-        return first(Outcome.UNKNOWN, facts)
-                .map(alternative -> alternative.only(Outcome.UNKNOWN, facts));
+        return first(Fulfilment.UNKNOWN, facts)
+                .map(alternative -> alternative.only(Fulfilment.UNKNOWN, facts));
     }
 
     /** In the image's order; one of them must hold. */
@@ -101,9 +101,9 @@ public final class Requirement {
         return alternatives;
     }
 
-    private Optional<Alternative> first(Outcome outcome, DriverFacts facts) {
+    private Optional<Alternative> first(Fulfilment fulfilment, DriverFacts facts) {
         return alternatives.stream()
-                .filter(alternative -> alternative.test(facts) == outcome)
+                .filter(alternative -> alternative.test(facts) == fulfilment)
                 .findFirst();
     }
 

@@ -22,7 +22,7 @@ final class UnmetNeeds {
             return compat(needs, named, lacking.get(), facts);
         }
         List<Alternative> alternatives = named.requirement().alternatives();
-        Alternative failed = alternatives.getFirst().only(Outcome.UNMET, facts);
+        Alternative failed = alternatives.getFirst().only(Fulfilment.UNMET, facts);
         return new UnmetNeedException(
                 "unsatisfied condition: %s (%s; %s%s)"
                         .formatted(

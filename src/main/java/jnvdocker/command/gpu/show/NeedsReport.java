@@ -4,10 +4,10 @@ import jnvdocker.labels.Alternative;
 import jnvdocker.labels.BadImageException;
 import jnvdocker.labels.CudaVersion;
 import jnvdocker.labels.DriverFacts;
+import jnvdocker.labels.Fulfilment;
 import jnvdocker.labels.GpuNeeds;
 import jnvdocker.labels.ImageConfig;
 import jnvdocker.labels.NamedRequirement;
-import jnvdocker.labels.Outcome;
 import jnvdocker.labels.RawNeeds;
 import jnvdocker.labels.Requirement;
 import jnvdocker.labels.Unchecked;
@@ -230,10 +230,14 @@ final class NeedsReport implements Shown {
                             case MET -> "met" + compat(requirement, facts);
                             case UNMET ->
                                     "not met: "
-                                            + alternative.only(Outcome.UNMET, facts).values(facts);
+                                            + alternative
+                                                    .only(Fulfilment.UNMET, facts)
+                                                    .values(facts);
                             case UNKNOWN ->
                                     "counts as met: "
-                                            + alternative.only(Outcome.UNKNOWN, facts).values(facts)
+                                            + alternative
+                                                    .only(Fulfilment.UNKNOWN, facts)
+                                                    .values(facts)
                                             + compat(requirement, facts);
                         })
                 .orElse("-");
@@ -308,7 +312,7 @@ final class NeedsReport implements Shown {
             return new Conditions(
                     alternative.whole(),
                     driver.map(facts -> word(alternative.test(facts))).orElse(null),
-                    driver.map(facts -> alternative.only(Outcome.UNMET, facts))
+                    driver.map(facts -> alternative.only(Fulfilment.UNMET, facts))
                             .filter(unmet -> !unmet.conditions().isEmpty())
                             .map(Alternative::whole)
                             .orElse(null),
@@ -316,7 +320,7 @@ final class NeedsReport implements Shown {
         }
     }
 
-    private static String word(Outcome outcome) {
-        return outcome.name().toLowerCase(Locale.ROOT);
+    private static String word(Fulfilment fulfilment) {
+        return fulfilment.name().toLowerCase(Locale.ROOT);
     }
 }
