@@ -9,7 +9,6 @@ import jnvdocker.command.gpu.view.Samples;
 import jnvdocker.core.LeaseParts;
 import jnvdocker.core.NoEngine;
 import jnvdocker.core.TestingParts;
-import jnvdocker.grant.LeaseRequest;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
 import jnvdocker.idle.IdleHolder;
@@ -23,6 +22,7 @@ import jnvdocker.lease.IdleSource;
 import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
+import jnvdocker.lease.Request;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.nvml.GpuFacts;
 import jnvdocker.nvml.GpuFigures;
@@ -107,14 +107,14 @@ class MetricsPageTest {
     private Claim claim(String request) throws IOException, RefusedException {
         return parts.leases()
                 .take(
-                        new LeaseRequest(
+                        new Request(
                                 GpuRequest.parseOption(request),
                                 Set.of(),
                                 ALICE,
                                 self,
                                 new Origin.EngineContainer("engine", Optional.of("cuda:\"12\"\n")),
-                                Optional.empty(),
-                                Optional.of(Duration.ofHours(8))))
+                                Optional.of(Duration.ofHours(8))),
+                        Optional.empty())
                 .keep()
                 .orElseThrow();
     }

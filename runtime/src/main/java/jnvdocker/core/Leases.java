@@ -9,9 +9,9 @@ import jnvdocker.decision.RecentRefusals;
 import jnvdocker.decision.RefusalReason;
 import jnvdocker.decision.UnavailableException;
 import jnvdocker.grant.Grant;
-import jnvdocker.grant.LeaseRequest;
 import jnvdocker.grant.Place;
 import jnvdocker.grant.Reservations;
+import jnvdocker.grant.Waiting;
 import jnvdocker.grant.WaitingQueue;
 import jnvdocker.holder.Evidence;
 import jnvdocker.holder.HostView;
@@ -36,6 +36,7 @@ import jnvdocker.lease.Origin;
 import jnvdocker.lease.Outcome;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Quota;
+import jnvdocker.lease.Request;
 import jnvdocker.lease.Requested;
 import jnvdocker.lease.Rule;
 import jnvdocker.lease.Tenure;
@@ -124,13 +125,15 @@ public final class Leases {
      * Reserves all the GPUs that are requested, until docker mounts the claim's volume or the
      * client ends.
      *
+     * @param waits for GPUs that are taken; without it, the request is refused
      * @return nothing for a request for no GPU
      * @throws RefusedException when they cannot be given; the message names their holders if others
      *     have them
      * @throws IOException when the registry cannot be written
      */
-    public Grant<Claim> take(LeaseRequest request) throws RefusedException, IOException {
-        return new Grant<>(reservations.claim(request), reservations::cancel);
+    public Grant<Claim> take(Request request, Optional<Waiting> waits)
+            throws RefusedException, IOException {
+        return new Grant<>(reservations.claim(request, waits), reservations::cancel);
     }
 
     /** The part that makes and ends the reservations of clients. */

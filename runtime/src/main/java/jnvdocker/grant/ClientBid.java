@@ -7,10 +7,11 @@ import jnvdocker.keeper.Keeper;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuChoice;
+import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Outcome;
-import jnvdocker.lease.Requested;
+import jnvdocker.lease.Request;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.lease.text.Addressee;
@@ -32,7 +33,9 @@ import java.util.stream.Collectors;
 
 /** The request of a client or of our OCI runtime, by the rules and the queue of one moment. */
 final class ClientBid implements Grants.Bid<Claim> {
-    private final LeaseRequest request;
+    private final Request request;
+    private final boolean waits;
+    private final Optional<Creation> creation;
     private final List<Ticket> before;
     private final Supply.Terms terms;
     private final UnmanagedScan unmanagedScan;
@@ -47,11 +50,15 @@ final class ClientBid implements Grants.Bid<Claim> {
     /**
      * Prepares a request.
      *
+     * @param waits whether its client waits while it cannot be met
+     * @param creation of the container that our OCI runtime is to create; empty for all others
      * @param before the clients that have waited longer
      * @param first a scan of the host that was begun after the request came
      */
     ClientBid(
-            LeaseRequest request,
+            Request request,
+            boolean waits,
+            Optional<Creation> creation,
             List<Ticket> before,
             Optional<FirstScan> first,
             Supply supply,
@@ -60,13 +67,15 @@ final class ClientBid implements Grants.Bid<Claim> {
             Keeper keeper)
             throws IOException {
         this.request = request;
+        this.waits = waits;
+        this.creation = creation;
         this.before = before;
         this.first = first;
         this.unmanagedScan = unmanagedScan;
         this.grants = grants;
         this.keeper = keeper;
         List<Gpu> gpus = first.isPresent() ? first.get().gpus() : supply.gpus();
-        terms = supply.terms(gpus, request.owner(), before);
+        terms = supply.terms(gpus, request.requested().owner(), before);
     }
 
     /**
@@ -75,8 +84,8 @@ final class ClientBid implements Grants.Bid<Claim> {
      */
     @Override
     public boolean needsScan(Holdings holdings) {
-        return request.waiting().isEmpty()
-                || request.request() instanceof GpuRequest.Count(_, GpuFilter filter)
+        return !waits
+                || request.requested().request() instanceof GpuRequest.Count(_, GpuFilter filter)
                         && filter.share().isPresent()
                 || terms.gpus().stream().anyMatch(gpu -> holdings.of(gpu).isEmpty());
     }
@@ -88,7 +97,7 @@ final class ClientBid implements Grants.Bid<Claim> {
             first = Optional.empty();
             return begun.uses();
         }
-        return request.creation().isEmpty()
+        return creation.isEmpty()
                 ? unmanagedScan.scan(terms.gpus(), UnmanagedScan.LIMIT)
                 : unmanagedScan.scanWithoutEngine(terms.gpus());
     }
@@ -125,7 +134,7 @@ final class ClientBid implements Grants.Bid<Claim> {
     }
 
     private Addressee addressee() {
-        return request.creation().isPresent() ? Addressee.ENGINE : Addressee.COMMAND;
+        return creation.isPresent() ? Addressee.ENGINE : Addressee.COMMAND;
     }
 
     private static Optional<Grants.Outcome<Claim>> refused(RefusedException why) {
@@ -140,7 +149,7 @@ final class ClientBid implements Grants.Bid<Claim> {
      */
     Outcome outcome(Holdings all, Map<String, List<GpuUse>> uses) throws RefusedException {
         UnmanagedUses unmanaged = terms.unmanaged(uses);
-        Optional<Lease> earlier = earlier(all).map(LeaseRequest.Over::lease);
+        Optional<Lease> earlier = earlier(all).map(Creation.Over::lease);
         Holdings holdings =
                 earlier.map(past ->
                                 all.without(lease ->
@@ -161,20 +170,22 @@ final class ClientBid implements Grants.Bid<Claim> {
         GpuChoice choice = terms.choice(holdings, unmanaged, before);
         keepers = choice.keepers();
         Set<String> had = had();
-        if (request.request() instanceof GpuRequest.Count count
+        if (request.requested().request() instanceof GpuRequest.Count count
                 && !had.isEmpty()
                 && outcome(choice, count, had) instanceof Outcome.Chosen same) {
             return same;
         }
-        return choice.of(requested());
+        return choice.of(request.requested());
     }
 
     /** The UUIDs of the GPUs that its container had before and may be given. */
     private Set<String> had() {
-        Set<String> had = request.creation().map(LeaseRequest.Creation::had).orElse(Set.of());
-        return request.candidates().isEmpty()
+        Set<String> had = creation.map(Creation::had).orElse(Set.of());
+        return request.requested().candidates().isEmpty()
                 ? had
-                : had.stream().filter(request.candidates()::contains).collect(Collectors.toSet());
+                : had.stream()
+                        .filter(request.requested().candidates()::contains)
+                        .collect(Collectors.toSet());
     }
 
     /** The GPUs of a lease, if they match the request. */
@@ -182,20 +193,20 @@ final class ClientBid implements Grants.Bid<Claim> {
         Set<String> its =
                 lease.claim().gpus().stream().map(ClaimedGpu::uuid).collect(Collectors.toSet());
         Outcome outcome =
-                switch (request.request()) {
+                switch (request.requested().request()) {
                     case GpuRequest.Count count -> outcome(choice, count, its);
                     // Whatever has become of the one whose GPUs these were first.
                     case GpuRequest.With _ ->
                             choice.of(
-                                    requested()
+                                    request.requested()
                                             .with(
                                                     new GpuRequest.Devices(
                                                             lease.claim().gpus().stream()
                                                                     .map(ClaimedGpu::uuid)
                                                                     .toList()),
-                                                    request.candidates()));
+                                                    request.requested().candidates()));
                     case GpuRequest.All _, GpuRequest.None _, GpuRequest.Devices _ ->
-                            choice.of(requested());
+                            choice.of(request.requested());
                 };
         return outcome instanceof Outcome.Chosen chosen
                         && chosen.gpus().stream().allMatch(gpu -> its.contains(gpu.uuid()))
@@ -207,11 +218,7 @@ final class ClientBid implements Grants.Bid<Claim> {
     private Outcome outcome(GpuChoice choice, GpuRequest.Count count, Set<String> had)
             throws RefusedException {
         GpuFilter share = GpuFilter.sharing(count.filter().share());
-        return choice.of(requested().with(new GpuRequest.Count(count.gpus(), share), had));
-    }
-
-    private Requested requested() {
-        return request.ticket(0).requested();
+        return choice.of(request.requested().with(new GpuRequest.Count(count.gpus(), share), had));
     }
 
     /** The clients that come first, and that free GPUs were kept for at the last decision. */
@@ -221,7 +228,7 @@ final class ClientBid implements Grants.Bid<Claim> {
 
     /** Empty when the lease that is to end has become another since it was seen. */
     private Optional<Grants.Outcome<Claim>> begin(Outcome.Chosen chosen, LeaseWriter leases) {
-        Optional<LeaseRequest.Over> earlier = earlier(leases.holdings());
+        Optional<Creation.Over> earlier = earlier(leases.holdings());
         if (earlier.isPresent() && !leases.end(earlier.get().lease(), earlier.get().evidence())) {
             return Optional.empty();
         }
@@ -229,19 +236,21 @@ final class ClientBid implements Grants.Bid<Claim> {
                 new Grants.Granted<>(
                         grants.begin(
                                 leases,
-                                request.ticket(0),
+                                request,
                                 chosen.claimed(),
-                                earlier.map(LeaseRequest.Over::lease)
+                                earlier.map(Creation.Over::lease)
                                         .filter(past -> isOwn(past) && isJoined(past, leases))
                                         .or(chosen::beside),
-                                request.creation().map(LeaseRequest.Creation::container),
-                                request.holder(),
+                                creation.map(Creation::container),
+                                creation.isPresent()
+                                        ? Holder.created(request.client())
+                                        : Holder.reserved(request.client()),
                                 time(earlier, leases.holdings()))));
     }
 
     /** A container that is started again may be known to be another user's by then. */
     private boolean isOwn(Lease past) {
-        return past.claim().owner().isSameAs(request.owner());
+        return past.claim().owner().isSameAs(request.requested().owner());
     }
 
     private static boolean isJoined(Lease past, LeaseWriter leases) {
@@ -249,16 +258,17 @@ final class ClientBid implements Grants.Bid<Claim> {
     }
 
     /** How long the lease may last: a restart goes on with the time of its last start. */
-    private Optional<Duration> time(Optional<LeaseRequest.Over> earlier, Holdings holdings) {
+    private Optional<Duration> time(Optional<Creation.Over> earlier, Holdings holdings) {
         return earlier.isPresent()
                 ? earlier.get().lease().left(holdings.now())
-                : terms.allowances().of(request.owner()).time(request.time());
+                : terms.allowances()
+                        .of(request.requested().owner())
+                        .time(request.requested().time());
     }
 
     /** The lease that ends when this begins, unless it has been ended meanwhile. */
-    private Optional<LeaseRequest.Over> earlier(Holdings holdings) {
-        return request.creation()
-                .flatMap(LeaseRequest.Creation::earlier)
+    private Optional<Creation.Over> earlier(Holdings holdings) {
+        return creation.flatMap(Creation::earlier)
                 .filter(over ->
                         holdings.ofClaim(over.lease().claim().id())
                                 .filter(lease -> lease.id() == over.lease().id())

@@ -10,9 +10,11 @@ import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
-import jnvdocker.lease.Ticket;
+import jnvdocker.lease.Origin;
+import jnvdocker.lease.Request;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.registry.LeaseWriter;
+import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuUse;
 import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
@@ -155,7 +157,6 @@ public final class Grants {
     /**
      * Begins the lease of a request that GPUs were chosen for.
      *
-     * @param ticket the request
      * @param gpus that were chosen
      * @param beside a lease whose party the claim is to be of
      * @param container that it is for, if that is known
@@ -163,7 +164,7 @@ public final class Grants {
      */
     Claim begin(
             LeaseWriter leases,
-            Ticket ticket,
+            Request request,
             List<ClaimedGpu> gpus,
             Optional<Lease> beside,
             Optional<Claim.ContainerRef> container,
@@ -173,15 +174,24 @@ public final class Grants {
         Claim claim =
                 new Claim(
                         key,
-                        ticket.origin(),
-                        ticket.owner(),
+                        request.origin(),
+                        request.requested().owner(),
                         gpus,
                         leases.holdings().now(),
                         container,
                         beside.map(lease -> lease.claim().party()).orElse(key.id()));
-        leases.add(claim, LeaseRequest.kept(ticket.origin(), ticket.request()), ticket.time());
+        leases.add(claim, kept(request), request.requested().time());
         leases.begin(claim, holder, time);
         return claim;
+    }
+
+    /** What was requested, if it is kept for as long as a container of its origin exists. */
+    private static Optional<GpuRequest> kept(Request request) {
+        return switch (request.origin()) {
+            case Origin.OciContainer _ -> Optional.of(request.requested().request());
+            case Origin.EngineContainer _, Origin.HostProcess _, Origin.MesosTask _, Origin.Pod _ ->
+                    Optional.empty();
+        };
     }
 
     /**

@@ -123,7 +123,7 @@ public final class Place {
 
     /** Whether its GPUs are kept, and not given: its client requests them again and again. */
     boolean isRequestedAgain() {
-        return ticket.origin().isRequestedAgain();
+        return ticket.request().origin().isRequestedAgain();
     }
 
     /** Whether the time for the wait is up. */

@@ -320,7 +320,7 @@ public final class QueueKeeper {
     }
 
     private static void stopped(Place place, int number) {
-        int pid = place.ticket().client().pid();
+        int pid = place.ticket().request().client().pid();
         String why = "its process is stopped ('kill -CONT " + pid + "' resumes it)";
         place.stand(Place.Standing.passed(number, why));
     }
@@ -347,12 +347,14 @@ public final class QueueKeeper {
                                 ? Optional.of(
                                         grants.begin(
                                                 leases,
-                                                ticket,
+                                                ticket.request(),
                                                 gpus,
                                                 Optional.empty(),
                                                 Optional.empty(),
-                                                Holder.reserved(ticket.client()),
-                                                allowances.of(ticket.owner()).time(ticket.time())))
+                                                Holder.reserved(ticket.request().client()),
+                                                allowances
+                                                        .of(ticket.owner())
+                                                        .time(ticket.requested().time())))
                                 : Optional.empty());
         if (claim.isEmpty()) {
             return;

@@ -12,6 +12,8 @@ import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Outcome;
+import jnvdocker.lease.Request;
+import jnvdocker.lease.Requested;
 import jnvdocker.lease.Rule;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.text.Addressee;
@@ -86,24 +88,44 @@ public final class Reservations {
      * Reserves all the GPUs that are requested, until docker mounts the claim's volume or the
      * client ends.
      *
+     * @param waits for GPUs that are taken; without it, the request is refused
      * @return empty for a request for no GPU
      * @throws RefusedException when they cannot be given; the message names their holders if others
      *     have them
      * @throws IOException when the registry cannot be written
      */
-    public Optional<Claim> claim(LeaseRequest request) throws RefusedException, IOException {
+    public Optional<Claim> claim(Request request, Optional<Waiting> waits)
+            throws RefusedException, IOException {
+        return claim(request, waits, Optional.empty());
+    }
+
+    /** The same for a container that our OCI runtime is to create, which does not wait. */
+    public Optional<Claim> claim(Request request, Creation creation)
+            throws RefusedException, IOException {
+        return claim(request, Optional.empty(), Optional.of(creation));
+    }
+
+    private Optional<Claim> claim(
+            Request request, Optional<Waiting> waits, Optional<Creation> creation)
+            throws RefusedException, IOException {
         refuseWhenStopped();
-        if (request.request() instanceof GpuRequest.None) {
+        Requested requested = request.requested();
+        if (requested.request() instanceof GpuRequest.None) {
             return Optional.empty();
         }
-        supply.learn(request.owner(), Supply.NAMES_LIMIT);
-        refuseTooMuchTime(request);
+        supply.learn(requested.owner(), Supply.NAMES_LIMIT);
+        if (creation.flatMap(Creation::earlier).isEmpty()) {
+            refuseTooMuchTime(requested);
+        }
         Optional<Claim> earlier = earlier(request);
         // For what another holds there is nothing to wait for.
-        if (request.waiting().isEmpty() || request.request() instanceof GpuRequest.With) {
-            return Optional.of(earlier.isPresent() ? earlier.get() : now(request));
+        if (waits.isEmpty() || requested.request() instanceof GpuRequest.With) {
+            return Optional.of(
+                    earlier.isPresent()
+                            ? earlier.get()
+                            : now(request, waits.isPresent(), creation));
         }
-        Waiting waiting = request.waiting().get();
+        Waiting waiting = waits.get();
         Optional<Claim> atOnce = earlier.isPresent() ? Optional.empty() : atOnce(request, waiting);
         return Optional.of(atOnce.isPresent() ? atOnce.get() : waitFor(request, waiting, earlier));
     }
@@ -112,7 +134,7 @@ public final class Reservations {
      * The GPUs that this very process has reserved already: it repeats its request, after a daemon
      * that could no longer answer it.
      */
-    private Optional<Claim> earlier(LeaseRequest request) throws RefusedException, IOException {
+    private Optional<Claim> earlier(Request request) throws RefusedException, IOException {
         Optional<Claim> same = Optional.empty();
         if (inherited.isEmpty()) {
             return same;
@@ -133,28 +155,33 @@ public final class Reservations {
         return same;
     }
 
-    private Claim now(LeaseRequest request) throws RefusedException, IOException {
-        Optional<Long> until = request.creation().map(LeaseRequest.Creation::until);
+    private Claim now(Request request, boolean waits, Optional<Creation> creation)
+            throws RefusedException, IOException {
+        Optional<Long> until = creation.map(Creation::until);
         return grants.take(
-                new Now(request),
+                new Now(request, waits, creation),
                 grants.patience(Keeper.Caller.CLIENT.patience, until, _ -> false));
     }
 
     /** A request that does not wait. */
     private final class Now implements Grants.Attempt<Claim> {
-        private final LeaseRequest request;
+        private final Request request;
+        private final boolean waits;
+        private final Optional<Creation> creation;
         private Optional<FirstScan> scan;
         private int vanished;
 
-        Now(LeaseRequest request) {
+        Now(Request request, boolean waits, Optional<Creation> creation) {
             this.request = request;
-            scan = request.creation().flatMap(LeaseRequest.Creation::scan);
+            this.waits = waits;
+            this.creation = creation;
+            scan = creation.flatMap(Creation::scan);
         }
 
         @Override
         public Grants.Outcome<Claim> make() throws RefusedException, IOException {
             while (true) {
-                ClientBid bid = bid(request, queue.before(rank(request)), scan);
+                ClientBid bid = bid(request, waits, creation, queue.before(rank(request)), scan);
                 scan = Optional.empty();
                 Grants.Outcome<Claim> outcome = grants.decide(bid);
                 if (outcome instanceof Grants.Blocked && queue.forgetTheDead(bid.keepers())) {
@@ -172,9 +199,20 @@ public final class Reservations {
         }
     }
 
-    private ClientBid bid(LeaseRequest request, List<Ticket> before, Optional<FirstScan> scan)
+    /** The bid of a client that waits. */
+    private ClientBid bid(Request request, List<Ticket> before) throws IOException {
+        return bid(request, true, Optional.empty(), before, Optional.empty());
+    }
+
+    private ClientBid bid(
+            Request request,
+            boolean waits,
+            Optional<Creation> creation,
+            List<Ticket> before,
+            Optional<FirstScan> scan)
             throws IOException {
-        return new ClientBid(request, before, scan, supply, unmanagedScan, grants, keeper);
+        return new ClientBid(
+                request, waits, creation, before, scan, supply, unmanagedScan, grants, keeper);
     }
 
     /** Whether a claim's GPUs have not vanished since they were chosen; it is cancelled if so. */
@@ -192,13 +230,13 @@ public final class Reservations {
      * queue. If a second client comes while the first is handled here, either may be the first in
      * the queue.
      */
-    private Optional<Claim> atOnce(LeaseRequest request, Waiting waiting)
+    private Optional<Claim> atOnce(Request request, Waiting waiting)
             throws RefusedException, IOException {
         if (queue.has(request.client())) {
             return Optional.empty();
         }
         refuseTooLong(request, waiting);
-        return switch (grants.decide(bid(request, queue.before(rank(request)), Optional.empty()))) {
+        return switch (grants.decide(bid(request, queue.before(rank(request))))) {
             case Grants.Granted(Claim claim) ->
                     isThere(claim) ? Optional.of(claim) : Optional.empty();
             case Grants.Blocked<Claim> _ -> Optional.empty();
@@ -287,11 +325,11 @@ public final class Reservations {
     }
 
     /** In the queue. Its place stays when this daemon is stopped meanwhile. */
-    private Claim waitFor(LeaseRequest request, Waiting waiting, Optional<Claim> earlier)
+    private Claim waitFor(Request request, Waiting waiting, Optional<Claim> earlier)
             throws RefusedException, IOException {
         Optional<Rule<Duration>> longest = longestWait(request);
         Optional<Duration> limit = waiting.limit().or(() -> longest.map(Rule::limit));
-        Place place = queue.enter(request, rank(request), limit);
+        Place place = queue.enter(request, waiting.byRoot(), rank(request), limit);
         try {
             Claim claim;
             if (earlier.isPresent()) {
@@ -335,10 +373,10 @@ public final class Reservations {
 
     /** The part of the queue that a waiting client needs to see. */
     private final class Sight implements Wait.Counter {
-        private final LeaseRequest request;
+        private final Request request;
         private final Place place;
 
-        Sight(LeaseRequest request, Place place) {
+        Sight(Request request, Place place) {
             this.request = request;
             this.place = place;
         }
@@ -359,7 +397,7 @@ public final class Reservations {
                     queue.all().stream()
                             .filter(other -> Ticket.ORDER.compare(other, place.ticket()) < 0)
                             .toList();
-            ClientBid bid = bid(request, before, Optional.empty());
+            ClientBid bid = bid(request, before);
             Holdings now = registry.holdings();
             Map<String, List<GpuUse>> uses =
                     bid.needsScan(now)
@@ -375,11 +413,9 @@ public final class Reservations {
         }
     }
 
-    private void refuseTooMuchTime(LeaseRequest request) throws RefusedException {
+    private void refuseTooMuchTime(Requested request) throws RefusedException {
         Optional<Rule<Duration>> longest = supply.allowance(request.owner()).hold();
-        boolean restart = request.creation().flatMap(LeaseRequest.Creation::earlier).isPresent();
-        if (!restart
-                && longest.isPresent()
+        if (longest.isPresent()
                 && request.time()
                         .filter(it -> it.compareTo(longest.get().limit()) > 0)
                         .isPresent()) {
@@ -392,15 +428,15 @@ public final class Reservations {
     }
 
     /** The priority of a request: the learnt limits of its owner say it. */
-    private int rank(LeaseRequest request) {
-        return supply.allowance(request.owner()).rank();
+    private int rank(Request request) {
+        return supply.allowance(request.requested().owner()).rank();
     }
 
-    private Optional<Rule<Duration>> longestWait(LeaseRequest request) {
-        return supply.allowance(request.owner()).waits();
+    private Optional<Rule<Duration>> longestWait(Request request) {
+        return supply.allowance(request.requested().owner()).waits();
     }
 
-    private void refuseTooLong(LeaseRequest request, Waiting waiting) throws RefusedException {
+    private void refuseTooLong(Request request, Waiting waiting) throws RefusedException {
         Optional<Rule<Duration>> longest = longestWait(request);
         if (longest.isPresent()
                 && waiting.limit()

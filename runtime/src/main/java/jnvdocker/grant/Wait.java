@@ -3,6 +3,7 @@ package jnvdocker.grant;
 import jnvdocker.holder.Pace;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.Origin;
+import jnvdocker.lease.Request;
 import jnvdocker.lease.Rule;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.words.RefusedException;
@@ -18,7 +19,7 @@ final class Wait {
     /** News wakes the client; this limits a wait without any. */
     private static final Duration LONGEST = Duration.ofSeconds(10);
 
-    private final LeaseRequest request;
+    private final Request request;
     private final Waiting waiting;
     private final Optional<Duration> limit;
     private final Place place;
@@ -46,7 +47,7 @@ final class Wait {
      * @param now by the wall clock; the client may have waited for the daemon before this one
      */
     Wait(
-            LeaseRequest request,
+            Request request,
             Waiting waiting,
             Optional<Duration> limit,
             Place place,
@@ -114,7 +115,7 @@ final class Wait {
     private void report(Place.Standing standing) throws IOException {
         String text =
                 "waiting for "
-                        + LeaseText.requested(request.request())
+                        + LeaseText.requested(request.requested().request())
                         + ", "
                         + (standing.number() == 1 ? "next" : "number " + standing.number())
                         + " in the queue"

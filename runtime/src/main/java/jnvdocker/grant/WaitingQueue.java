@@ -4,6 +4,7 @@ import jnvdocker.holder.Evidence;
 import jnvdocker.holder.Pace;
 import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Owner;
+import jnvdocker.lease.Request;
 import jnvdocker.lease.Ticket;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.LeaseRegistry;
@@ -63,7 +64,7 @@ public final class WaitingQueue {
     private volatile List<Place> places;
 
     /** Those that are to have a place, which is being written. */
-    private final Set<LeaseRequest> entering = Collections.newSetFromMap(new IdentityHashMap<>());
+    private final Set<Request> entering = Collections.newSetFromMap(new IdentityHashMap<>());
 
     private WaitingQueue(
             LeaseRegistry registry,
@@ -94,12 +95,13 @@ public final class WaitingQueue {
     /**
      * Takes the place that this client has, else the last of its priority.
      *
+     * @param byRoot whether the client has root's rights, whoever its user is
      * @param limit how long the client waits
      * @throws RefusedException when its user has reached the limit
      */
-    public Place enter(LeaseRequest request, int priority, Optional<Duration> limit)
+    public Place enter(Request request, boolean byRoot, int priority, Optional<Duration> limit)
             throws RefusedException, IOException {
-        begin(request);
+        begin(request, byRoot || isRoot(request));
         try {
             return enterCounted(request, priority, limit);
         } finally {
@@ -113,17 +115,18 @@ public final class WaitingQueue {
      *
      * @param request whose client is the oldest process of the pod
      */
-    public void keepPlace(LeaseRequest request) throws IOException {
+    public void keepPlace(Request request) throws IOException {
         synchronized (this) {
             boolean enters = entering.stream().anyMatch(it -> it.client().equals(request.client()));
-            List<Ticket> now = now();
-            if (enters || has(request.client()) || now.size() >= most(request, now)) {
+            List<Request> now = now();
+            int most = most(request, isRoot(request), now);
+            if (enters || has(request.client()) || now.size() >= most) {
                 return;
             }
             entering.add(request);
         }
         try {
-            Ticket ticket = registry.addTicket(request.ticket(0));
+            Ticket ticket = registry.addTicket(request, 0);
             add(Place.absent(ticket, registry.bootBegan()));
         } finally {
             end(request);
@@ -139,11 +142,11 @@ public final class WaitingQueue {
     }
 
     /** Gives up the place of a pod, if it has one for this request. */
-    public void leave(LeaseRequest request) throws IOException {
+    public void leave(Request request) throws IOException {
         for (Place place : places) {
-            Ticket ticket = place.ticket();
-            if (ticket.client().equals(request.client())
-                    && ticket.request().equals(request.request())) {
+            Request its = place.ticket().request();
+            if (its.client().equals(request.client())
+                    && its.requested().request().equals(request.requested().request())) {
                 leave(place);
             }
         }
@@ -151,24 +154,26 @@ public final class WaitingQueue {
 
     /** The tickets that come before that of a client; all if it has none. */
     public List<Ticket> before(ProcessId client) {
-        return all().stream().takeWhile(ticket -> !ticket.client().equals(client)).toList();
+        return all().stream()
+                .takeWhile(ticket -> !ticket.request().client().equals(client))
+                .toList();
     }
 
     /** Counts a client among those that wait, before that is written: many may come at once. */
-    private synchronized void begin(LeaseRequest request) throws RefusedException {
+    private synchronized void begin(Request request, boolean byRoot) throws RefusedException {
         if (!has(request.client())) {
-            refuseTooMany(request);
+            refuseTooMany(request, byRoot);
             entering.add(request);
         }
     }
 
-    private synchronized void end(LeaseRequest request) {
+    private synchronized void end(Request request) {
         entering.remove(request);
     }
 
-    private Place enterCounted(LeaseRequest request, int priority, Optional<Duration> limit)
+    private Place enterCounted(Request request, int priority, Optional<Duration> limit)
             throws IOException {
-        Ticket ticket = registry.addTicket(request.ticket(priority));
+        Ticket ticket = registry.addTicket(request, priority);
         // It may have waited for the daemon before this one.
         Duration before = Duration.between(ticket.since(), registry.now());
         long began = pace.nanos() - (before.isNegative() ? 0 : before.toNanos());
@@ -185,9 +190,10 @@ public final class WaitingQueue {
         return place;
     }
 
-    private void refuseTooMany(LeaseRequest request) throws RefusedException {
-        List<Ticket> now = now();
-        if (now.size() >= most(request, now)) {
+    private void refuseTooMany(Request request, boolean byRoot) throws RefusedException {
+        Owner owner = request.requested().owner();
+        List<Request> now = now();
+        if (now.size() >= most(request, byRoot, now)) {
             throw new RefusedException(
                     now.size()
                             + " clients already wait for GPUs, the maximum"
@@ -196,14 +202,14 @@ public final class WaitingQueue {
         }
         long waiting =
                 now.stream()
-                        .filter(ticket -> !ticket.isScheduled())
-                        .filter(ticket -> ticket.owner().isSameAs(request.owner()))
+                        .filter(its -> !its.origin().isScheduled())
+                        .filter(its -> its.requested().owner().isSameAs(owner))
                         .count();
-        if (!isByRoot(request)
+        if (!byRoot
                 && !request.origin().isScheduled()
                 && waiting >= policy.get().maxWaitsPerUser()) {
             throw new RefusedException(
-                    Quote.shown(request.owner().name())
+                    Quote.shown(owner.name())
                             + " already has "
                             + waiting
                             + (waiting == 1 ? " waiting client" : " waiting clients")
@@ -213,11 +219,10 @@ public final class WaitingQueue {
         }
     }
 
-    /** The tickets of all places, with those of places that are being written. */
-    private List<Ticket> now() {
+    /** The requests of all places, with those of places that are being written. */
+    private List<Request> now() {
         return Stream.concat(
-                        places.stream().map(Place::ticket),
-                        entering.stream().map(it -> it.ticket(0)))
+                        places.stream().map(place -> place.ticket().request()), entering.stream())
                 .toList();
     }
 
@@ -225,19 +230,17 @@ public final class WaitingQueue {
      * How many places there may be before this one: whatever users do, root has a place, and so has
      * a user who has none.
      */
-    private static int most(LeaseRequest request, List<Ticket> now) {
-        if (isByRoot(request)) {
+    private static int most(Request request, boolean byRoot, List<Request> now) {
+        if (byRoot) {
             return MOST;
         }
-        return MOST - ROOTS - (has(request.owner(), now) ? NEWCOMERS : 0);
+        Owner owner = request.requested().owner();
+        boolean has = now.stream().anyMatch(its -> its.requested().owner().isSameAs(owner));
+        return MOST - ROOTS - (has ? NEWCOMERS : 0);
     }
 
-    private static boolean has(Owner owner, List<Ticket> now) {
-        return now.stream().anyMatch(ticket -> ticket.owner().isSameAs(owner));
-    }
-
-    private static boolean isByRoot(LeaseRequest request) {
-        return request.owner().uid() == 0 || request.waiting().filter(Waiting::byRoot).isPresent();
+    private static boolean isRoot(Request request) {
+        return request.requested().owner().uid() == 0;
     }
 
     private Optional<Place> remove(long id) {
@@ -266,7 +269,7 @@ public final class WaitingQueue {
      * else it may repeat its request, and still has the place.
      */
     public void lose(Place place) throws IOException {
-        if (!evidence.isAlive(place.ticket().client())) {
+        if (!evidence.isAlive(place.ticket().request().client())) {
             leave(place);
             return;
         }
@@ -282,7 +285,7 @@ public final class WaitingQueue {
 
     /** Whether a client has a place, if only one of an earlier daemon's queue. */
     boolean has(ProcessId client) {
-        return places.stream().anyMatch(place -> place.ticket().client().equals(client));
+        return places.stream().anyMatch(place -> place.ticket().request().client().equals(client));
     }
 
     /** Whether nobody has a place at all. */
@@ -339,11 +342,11 @@ public final class WaitingQueue {
     private boolean dropDead(List<Place> those) throws IOException {
         boolean any = false;
         for (Place place : those) {
-            if (!evidence.isAlive(place.ticket().client())) {
+            if (!evidence.isAlive(place.ticket().request().client())) {
                 leave(place);
                 place.close();
                 any = true;
-            } else if (place.setStopped(evidence.isStopped(place.ticket().client()))) {
+            } else if (place.setStopped(evidence.isStopped(place.ticket().request().client()))) {
                 registry.changes().add();
                 any = true;
             }

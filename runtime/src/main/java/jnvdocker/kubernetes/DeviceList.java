@@ -102,7 +102,7 @@ final class DeviceList {
         boolean isOfPod =
                 verdict.holder().filter(PodKind::isOfPod).isPresent()
                         || verdict.keptFor()
-                                .filter(it -> it.origin().isRequestedAgain())
+                                .filter(it -> it.request().origin().isRequestedAgain())
                                 .isPresent();
         return isOfPod || obstacle(verdict).isEmpty() && gives(verdict.gpu());
     }

@@ -2,7 +2,6 @@ package jnvdocker.kubernetes;
 
 import jnvdocker.core.LeaseParts;
 import jnvdocker.grant.Grants;
-import jnvdocker.grant.LeaseRequest;
 import jnvdocker.grant.WaitingQueue;
 import jnvdocker.holder.Pace;
 import jnvdocker.host.Gpu;
@@ -16,6 +15,7 @@ import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Outcome;
 import jnvdocker.lease.Owner;
+import jnvdocker.lease.Request;
 import jnvdocker.lease.Requested;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.UnmanagedUses;
@@ -117,14 +117,13 @@ public final class PodLeases implements PodGrants {
         }
 
         /** The request of a place in the queue. */
-        LeaseRequest request(ProcessId sandbox) {
-            return new LeaseRequest(
+        Request request(ProcessId sandbox) {
+            return new Request(
                     new GpuRequest.Devices(gpus.stream().map(Gpu::uuid).toList()),
                     Set.of(),
                     pod.owner(),
                     sandbox,
                     pod,
-                    Optional.empty(),
                     Optional.empty());
         }
 
@@ -298,7 +297,7 @@ public final class PodLeases implements PodGrants {
      */
     private Grants.Outcome<List<Lease>> attempt(Start start) throws RefusedException, IOException {
         WaitingQueue queue = parts.queue();
-        Optional<LeaseRequest> place =
+        Optional<Request> place =
                 start.shares().isEmpty()
                         ? pods.group(start.pod().uid()).map(group -> start.request(group.process()))
                         : Optional.empty();

@@ -99,7 +99,7 @@ public final class GpuChoice {
                         .sorted(Comparator.comparingLong(Verdict::left).reversed())
                         .toList();
         List<Gpu> kept = new ArrayList<>();
-        if (ticket.request() instanceof GpuRequest.Count(int count, _)) {
+        if (ticket.requested().request() instanceof GpuRequest.Count(int count, _)) {
             kept.addAll(pick(scope).best(scope.requested(), free, count));
             rests.stream()
                     .limit(Math.max(0, count - kept.size()))

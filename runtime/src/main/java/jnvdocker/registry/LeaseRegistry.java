@@ -5,6 +5,7 @@ import jnvdocker.lease.Cordon;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
+import jnvdocker.lease.Request;
 import jnvdocker.lease.Ticket;
 
 import org.slf4j.Logger;
@@ -270,14 +271,10 @@ public final class LeaseRegistry implements AutoCloseable {
         return database.transaction(transaction -> TicketRows.clear(transaction, boot));
     }
 
-    /**
-     * Gives a client a number, unless it has one, which it keeps, as it does the time.
-     *
-     * @param requested without either
-     */
-    public Ticket addTicket(Ticket requested) throws IOException {
+    /** Gives a client a place in the queue. One that has a place keeps its number and its time. */
+    public Ticket addTicket(Request request, int priority) throws IOException {
         return database.transaction(
-                transaction -> TicketRows.add(transaction, boot, requested, now()));
+                transaction -> TicketRows.add(transaction, boot, request, priority, now()));
     }
 
     public void removeTicket(long id) throws IOException {

@@ -2,6 +2,8 @@ package jnvdocker.registry;
 
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
+import jnvdocker.lease.Request;
+import jnvdocker.lease.Requested;
 import jnvdocker.lease.Ticket;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
@@ -39,10 +41,12 @@ final class TicketRows {
      * Adds a client's ticket. One that it has already keeps its place and its number, and its
      * origin, candidates, time, priority and container are replaced.
      */
-    static Ticket add(Transaction transaction, String boot, Ticket requested, Instant now)
+    static Ticket add(
+            Transaction transaction, String boot, Request request, int priority, Instant now)
             throws SQLException {
-        ProcessId client = requested.client();
-        StoredOrigin origin = StoredOrigin.of(requested.origin());
+        ProcessId client = request.client();
+        Requested requested = request.requested();
+        StoredOrigin origin = StoredOrigin.of(request.origin());
         transaction.update(
                 "INSERT INTO ticket (boot, pid, start, uid, owner, request, since,"
                         + " origin, engine, image, gpus, time, priority, name)"
@@ -63,8 +67,8 @@ final class TicketRows {
                 origin.image().orElse(null),
                 String.join(",", requested.candidates()),
                 LeaseRows.millis(requested.time()),
-                requested.priority(),
-                requested.container().orElse(null));
+                priority,
+                request.container().orElse(null));
         return transaction
                 .first(
                         TicketRows::ticket,
@@ -90,15 +94,18 @@ final class TicketRows {
             return Optional.of(
                     new Ticket(
                             row.getLong("id"),
-                            new ProcessId(row.getInt("pid"), row.getLong("start")),
-                            new Owner(row.getInt("uid"), row.getString("owner")),
-                            GpuRequest.parseOption(row.getString("request")),
+                            new Request(
+                                    new ProcessId(row.getInt("pid"), row.getLong("start")),
+                                    new Requested(
+                                            GpuRequest.parseOption(row.getString("request")),
+                                            new Owner(row.getInt("uid"), row.getString("owner")),
+                                            candidates(row.getString("gpus")),
+                                            LeaseRows.time(row),
+                                            origin.get().isScheduled()),
+                                    origin.get(),
+                                    Optional.ofNullable(row.getString("name"))),
                             Instant.ofEpochMilli(row.getLong("since")),
-                            origin.get(),
-                            candidates(row.getString("gpus")),
-                            LeaseRows.time(row),
-                            row.getInt("priority"),
-                            Optional.ofNullable(row.getString("name"))));
+                            row.getInt("priority")));
         } catch (InvalidGpuRequestException e) {
             return Optional.empty();
         }

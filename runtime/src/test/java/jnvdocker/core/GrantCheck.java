@@ -3,7 +3,6 @@ package jnvdocker.core;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import jnvdocker.grant.LeaseRequest;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
@@ -13,6 +12,7 @@ import jnvdocker.lease.Kept;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Limits;
 import jnvdocker.lease.Origin;
+import jnvdocker.lease.Request;
 import jnvdocker.lease.Ticket;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.LeaseRegistry;
@@ -142,18 +142,18 @@ final class GrantCheck {
     private List<Ticket> queue() throws IOException {
         boolean young = world.daemon.age().compareTo(RETURN) < 0;
         return registry().tickets().stream()
-                .filter(it -> world.machine.lives(it.client()))
+                .filter(it -> world.machine.lives(it.request().client()))
                 .filter(it ->
                         young
-                                || it.origin() instanceof Origin.Pod
-                                || world.waiters.isWaiting(it.client()))
-                .filter(it -> !world.waiters.isOverdue(it.client()))
-                .filter(it -> !world.waiters.isUntold(it.client()))
+                                || it.request().origin() instanceof Origin.Pod
+                                || world.waiters.isWaiting(it.request().client()))
+                .filter(it -> !world.waiters.isOverdue(it.request().client()))
+                .filter(it -> !world.waiters.isUntold(it.request().client()))
                 .toList();
     }
 
     /** A client was given GPUs, with or without waiting. */
-    void claimed(LeaseRequest request, Claim claim, Before before) throws IOException {
+    void claimed(Request request, Claim claim, Before before) throws IOException {
         boolean hadIt =
                 registry()
                         .liveOf(claim.id())
@@ -175,7 +175,7 @@ final class GrantCheck {
         beside(request, claim, held);
         notKeptForAnother(claim);
         lastsNoLonger(request, claim);
-        if (!(request.request() instanceof GpuRequest.With)) {
+        if (!(request.requested().request() instanceof GpuRequest.With)) {
             notSpent(claim, before);
         }
     }
@@ -184,12 +184,12 @@ final class GrantCheck {
      * A claim has as many GPUs as were requested, of those that were meant, and as much of each.
      * Those of another holder are compared with that holder's.
      */
-    private void asRequested(LeaseRequest request, Claim claim, Before before) {
-        if (request.request() instanceof GpuRequest.With) {
+    private void asRequested(Request request, Claim claim, Before before) {
+        if (request.requested().request() instanceof GpuRequest.With) {
             return;
         }
         assertEquals(
-                SimulatedLab.share(request.request()),
+                SimulatedLab.share(request.requested().request()),
                 claim.share(),
                 () -> request + " was given " + claim);
         Set<String> gpus = uuids(claim);
@@ -197,7 +197,7 @@ final class GrantCheck {
         Set<String> then = meant(request, before.gpus(), before.cordoned());
         Set<String> still = meant(request, now, cordoned(now));
         boolean asMeant =
-                switch (request.request()) {
+                switch (request.requested().request()) {
                     case GpuRequest.None _, GpuRequest.With _ -> false;
                     case GpuRequest.Count(int count, _) ->
                             gpus.size() == count
@@ -210,24 +210,28 @@ final class GrantCheck {
     }
 
     /** The UUIDs of the GPUs that a request may mean. */
-    private Set<String> meant(LeaseRequest request, List<Gpu> gpus, Set<String> cordoned) {
+    private Set<String> meant(Request request, List<Gpu> gpus, Set<String> cordoned) {
         Set<String> meant =
-                world.lab.wanted(request.request(), world.lab.allowed(request.owner(), gpus));
+                world.lab.wanted(
+                        request.requested().request(),
+                        world.lab.allowed(request.requested().owner(), gpus));
         meant.removeAll(cordoned);
         return meant;
     }
 
     /** A lease lasts as long as its user wants and may, unless others have booked its GPUs. */
-    private void lastsNoLonger(LeaseRequest request, Claim claim) throws IOException {
-        Optional<Duration> longest = world.lab.limits.time(request.time());
+    private void lastsNoLonger(Request request, Claim claim) throws IOException {
+        Optional<Duration> longest = world.lab.limits.time(request.requested().time());
         Optional<Lease> live = registry().liveOf(claim.id());
         if (live.isEmpty()) {
             return;
         }
         Lease lease = live.get();
-        assertTrue(world.lab.limits.allows(request.time()), () -> lease + " wants too much time");
+        assertTrue(
+                world.lab.limits.allows(request.requested().time()),
+                () -> lease + " wants too much time");
         boolean free =
-                request.request() instanceof GpuRequest.With
+                request.requested().request() instanceof GpuRequest.With
                         || claim.gpus().stream()
                                 .flatMap(gpu -> world.lab.bookings(gpu.uuid()))
                                 .anyMatch(it -> it.booking().owner().uid() != claim.owner().uid());
@@ -252,14 +256,14 @@ final class GrantCheck {
     }
 
     /** Whoever names the GPUs, or their holder, may take them from unmanaged uses. */
-    private static boolean isNamed(LeaseRequest request) {
-        return request.request() instanceof GpuRequest.Devices
-                || request.request() instanceof GpuRequest.With;
+    private static boolean isNamed(Request request) {
+        return request.requested().request() instanceof GpuRequest.Devices
+                || request.requested().request() instanceof GpuRequest.With;
     }
 
     /** What the user has already counts for no limit. */
-    private void beside(LeaseRequest request, Claim claim, Map<String, List<Lease>> held) {
-        if (request.request() instanceof GpuRequest.With) {
+    private void beside(Request request, Claim claim, Map<String, List<Lease>> held) {
+        if (request.requested().request() instanceof GpuRequest.With) {
             assertTrue(world.wasGivenBefore(claim), () -> claim + " is beside nobody");
             besides++;
         } else {
@@ -272,7 +276,7 @@ final class GrantCheck {
     }
 
     /** A container was given GPUs by our OCI runtime, which does not query the engine. */
-    void created(LeaseRequest request, Claim claim, Before before) throws IOException {
+    void created(Request request, Claim claim, Before before) throws IOException {
         Map<String, List<Lease>> held = registry().holdings().held();
         world.given(claim);
         List<Claim> its =
@@ -296,7 +300,7 @@ final class GrantCheck {
                 // Of a container that had GPUs the time goes on.
                 lastsNoLonger(request, claim);
             }
-            if (!(request.request() instanceof GpuRequest.With)) {
+            if (!(request.requested().request() instanceof GpuRequest.With)) {
                 notSpent(claim, before);
             }
         }
@@ -357,8 +361,7 @@ final class GrantCheck {
     }
 
     /** No waiting client has a better right to these GPUs. */
-    private void inTurn(
-            LeaseRequest request, Claim claim, Before before, Map<String, List<Lease>> held)
+    private void inTurn(Request request, Claim claim, Before before, Map<String, List<Lease>> held)
             throws IOException {
         Set<String> gpus = uuids(claim);
         List<Ticket> earlier = earlier(request, before, held);
@@ -400,7 +403,7 @@ final class GrantCheck {
     }
 
     /** The clients before one in the queue that have been given nothing either. */
-    private List<Ticket> earlier(LeaseRequest request, Before before, Map<String, List<Lease>> held)
+    private List<Ticket> earlier(Request request, Before before, Map<String, List<Lease>> held)
             throws IOException {
         ProcessId client = request.client();
         Optional<Long> own =
@@ -408,10 +411,10 @@ final class GrantCheck {
                         .place(client)
                         .or(() ->
                                 before.queue().stream()
-                                        .filter(it -> it.client().equals(client))
+                                        .filter(it -> it.request().client().equals(client))
                                         .map(Ticket::id)
                                         .findFirst());
-        int rank = world.lab.rank(request.owner());
+        int rank = world.lab.rank(request.requested().owner());
         Predicate<Ticket> isBefore =
                 it ->
                         it.priority() > rank
@@ -425,7 +428,7 @@ final class GrantCheck {
                                                 lease.isReservation()
                                                         && lease.holder()
                                                                 .process()
-                                                                .equals(ticket.client())))
+                                                                .equals(ticket.request().client())))
                         .filter(isBefore)
                         .map(Ticket::id)
                         .toList();

@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.container.Allocation;
-import jnvdocker.grant.LeaseRequest;
 import jnvdocker.grant.Waiting;
 import jnvdocker.host.Gpu;
 import jnvdocker.idle.IdleHolders;
@@ -17,6 +16,7 @@ import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Origin;
+import jnvdocker.lease.Request;
 import jnvdocker.lease.Ticket;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
@@ -96,8 +96,9 @@ public final class LabDay
 
         private void request() throws IOException {
             try {
-                LeaseRequest request = LabDay.this.request(planned, client, true);
-                claim = daemon.parts().leases().take(request).keep();
+                Request request = LabDay.this.request(planned, client);
+                Waiting waiting = new Waiting(Optional.empty(), _ -> {});
+                claim = daemon.parts().leases().take(request, Optional.of(waiting)).keep();
             } catch (RefusedException e) {
                 refusal = Optional.of(e.getMessage());
             }
@@ -219,7 +220,10 @@ public final class LabDay
         ProcessId client = machine.spawn();
         try {
             Claim claim =
-                    parts().leases().take(request(planned, client, false)).keep().orElseThrow();
+                    parts().leases()
+                            .take(request(planned, client), Optional.empty())
+                            .keep()
+                            .orElseThrow();
             start(planned, client, claim);
         } catch (RefusedException e) {
             refused++;
@@ -228,14 +232,13 @@ public final class LabDay
         }
     }
 
-    private LeaseRequest request(LabPlan.Session planned, ProcessId client, boolean waits) {
-        return new LeaseRequest(
+    private Request request(LabPlan.Session planned, ProcessId client) {
+        return new Request(
                 planned.request(),
                 Set.of(),
                 planned.owner(),
                 client,
                 new Origin.EngineContainer(engine.id, Optional.of(planned.image())),
-                waits ? Optional.of(new Waiting(Optional.empty(), _ -> {})) : Optional.empty(),
                 planned.time());
     }
 

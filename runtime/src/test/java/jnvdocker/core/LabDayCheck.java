@@ -203,7 +203,7 @@ final class LabDayCheck {
         Set<Gpu> rests = new HashSet<>(day.gpus);
         for (Ticket ticket : day.queue()) {
             Owner owner = ticket.owner();
-            GpuRequest.Count request = (GpuRequest.Count) ticket.request();
+            GpuRequest.Count request = (GpuRequest.Count) ticket.requested().request();
             Optional<MemorySize> share = request.filter().share();
             double more = request.gpus() * part(share);
             Optional<Integer> most = limit(day.policy.limits().gpus(), owner);

@@ -10,13 +10,13 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import jnvdocker.grant.LeaseRequest;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.GpuTroubles;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
+import jnvdocker.lease.Request;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.oci.lease.OciContainers;
 import jnvdocker.oci.lease.OciCreation;
@@ -131,14 +131,14 @@ class LeftoversTest {
     private Claim query() throws Exception {
         return parts.leases()
                 .take(
-                        new LeaseRequest(
+                        new Request(
                                 new GpuRequest.Devices(List.of("0")),
                                 Set.of(),
                                 BOB,
                                 machine.spawn(),
                                 TestingLeases.CUDA,
-                                Optional.empty(),
-                                Optional.empty()))
+                                Optional.empty()),
+                        Optional.empty())
                 .keep()
                 .orElseThrow();
     }

@@ -4,7 +4,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import jnvdocker.grant.LeaseRequest;
 import jnvdocker.grant.Waiting;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
@@ -13,6 +12,7 @@ import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
+import jnvdocker.lease.Request;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.mesos.agent.MesosKind;
@@ -53,14 +53,14 @@ class MesosLeasesTest extends SimulatedWorldTest {
 
     private Claim reserve() throws Exception {
         return leases().take(
-                        new LeaseRequest(
+                        new Request(
                                 new GpuRequest.Count(1),
                                 Set.of(),
                                 TestingLeases.ALICE,
                                 helper,
                                 new Origin.MesosTask("train"),
-                                Optional.of(new Waiting(Optional.of(Duration.ZERO), _ -> {})),
-                                Optional.empty()))
+                                Optional.empty()),
+                        Optional.of(new Waiting(Optional.of(Duration.ZERO), _ -> {})))
                 .keep()
                 .orElseThrow();
     }

@@ -57,17 +57,17 @@ final class ModelQueue {
         }
         Set<String> wanted = wanted(ticket);
         int needed =
-                ticket.request() instanceof GpuRequest.Count(int count, _)
+                ticket.requested().request() instanceof GpuRequest.Count(int count, _)
                         ? count
                         : Math.max(1, wanted.size());
         long toBeHad = wanted.stream().filter(gpu -> mayComeFree(gpu, ticket)).count();
-        double more = lab.counted(ticket.request(), lab.allowed(ticket.owner(), gpus));
+        double more = lab.counted(ticket.requested().request(), lab.allowed(ticket.owner(), gpus));
         return toBeHad >= needed
                 && lab.heldBy(ticket.owner(), held) + more <= 0.001 + lab.quota(ticket.owner());
     }
 
     private Set<String> wanted(Ticket ticket) {
-        GpuRequest request = ticket.request();
+        GpuRequest request = ticket.requested().request();
         List<Gpu> gpus = lab.allowed(ticket.owner(), this.gpus);
         if (request instanceof GpuRequest.Devices || SimulatedLab.share(request).isPresent()) {
             return lab.wanted(request, gpus).stream()
@@ -85,11 +85,12 @@ final class ModelQueue {
                 held.getOrDefault(gpu, List.of()).stream()
                         .filter(lease -> lease.claim().owner().uid() == ticket.owner().uid())
                         .filter(lease ->
-                                !(lease.claim().origin().isScheduled() && ticket.isScheduled()))
+                                !(lease.claim().origin().isScheduled()
+                                        && ticket.requested().scheduled()))
                         .toList();
-        return lab.hasRoom(gpu, own, SimulatedLab.share(ticket.request()))
+        return lab.hasRoom(gpu, own, SimulatedLab.share(ticket.requested().request()))
                 && !lab.isCordoned(gpu)
-                && !isUsed(gpu, ticket.request());
+                && !isUsed(gpu, ticket.requested().request());
     }
 
     private boolean isUsed(String gpu, GpuRequest request) {
@@ -110,7 +111,7 @@ final class ModelQueue {
             Set<String> named = named(waiting.subList(i + 1, waiting.size()));
             if (canBeServed(ticket)) {
                 long most =
-                        ticket.request() instanceof GpuRequest.Count(int count, _)
+                        ticket.requested().request() instanceof GpuRequest.Count(int count, _)
                                 ? count
                                 : gpus.size();
                 List<String> wanted =
@@ -120,7 +121,7 @@ final class ModelQueue {
                                         !lab.isKeptFrom(
                                                 ticket.owner(),
                                                 gpu,
-                                                ticket.time(),
+                                                ticket.requested().time(),
                                                 aside.apply(gpu)))
                                 .sorted(
                                         Comparator.comparing((String gpu) -> !rather.test(gpu))
@@ -129,12 +130,12 @@ final class ModelQueue {
                                 .toList();
                 List<String> free =
                         wanted.stream()
-                                .filter(gpu -> isFree(gpu, ticket.request()))
+                                .filter(gpu -> isFree(gpu, ticket.requested().request()))
                                 .limit(most)
                                 .toList();
                 kept.addAll(free);
                 wanted.stream()
-                        .filter(gpu -> isRest(gpu, ticket.request()))
+                        .filter(gpu -> isRest(gpu, ticket.requested().request()))
                         .limit(most - free.size())
                         .toList()
                         .forEach(kept::add);
@@ -163,7 +164,7 @@ final class ModelQueue {
     /** The GPUs that clients want which are served later: the choice may leave them these. */
     private Set<String> named(List<Ticket> later) {
         return later.stream()
-                .map(Ticket::request)
+                .map(ticket -> ticket.requested().request())
                 .filter(GpuRequest.Devices.class::isInstance)
                 .flatMap(request -> lab.wanted(request, gpus).stream())
                 .collect(Collectors.toSet());

@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import jnvdocker.grant.LeaseRequest;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimedGpu;
@@ -15,6 +14,7 @@ import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
+import jnvdocker.lease.Request;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.oci.lease.OciContainers;
@@ -295,14 +295,14 @@ class OciContainersTest extends SimulatedWorldTest {
     private Claim reserve(ProcessId client, GpuRequest request) throws Exception {
         return parts().leases()
                 .take(
-                        new LeaseRequest(
+                        new Request(
                                 request,
                                 Set.of(),
                                 TestingLeases.ALICE,
                                 client,
                                 new Origin.OciContainer("", Optional.of("cuda")),
-                                Optional.empty(),
-                                Optional.empty()))
+                                Optional.empty()),
+                        Optional.empty())
                 .keep()
                 .orElseThrow();
     }

@@ -3,11 +3,11 @@ package jnvdocker.core;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import jnvdocker.grant.LeaseRequest;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
+import jnvdocker.lease.Request;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.oci.lease.OciContainers;
 import jnvdocker.oci.lease.OciCreation;
@@ -55,15 +55,15 @@ class OciPatienceTest extends SimulatedWorldTest {
         Claim claim =
                 parts().leases()
                         .take(
-                                new LeaseRequest(
+                                new Request(
                                         new GpuRequest.Count(gpus),
                                         Set.of(),
                                         TestingLeases.ALICE,
                                         engine,
                                         new Origin.EngineContainer(
                                                 world.engine().id, Optional.of("cuda")),
-                                        Optional.empty(),
-                                        Optional.empty()))
+                                        Optional.empty()),
+                                Optional.empty())
                         .keep()
                         .orElseThrow();
         TestingLeases.mount(parts().registry(), claim, "use", engine);

@@ -8,11 +8,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import jnvdocker.grant.LeaseRequest;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
+import jnvdocker.lease.Request;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
@@ -113,17 +113,18 @@ class OvertakenScanTest {
     }
 
     private void assertThatNobodyGetsTheGpu(ProcessId user) {
-        LeaseRequest request =
-                new LeaseRequest(
+        Request request =
+                new Request(
                         new GpuRequest.Count(1),
                         Set.of(),
                         ALICE,
                         machine.spawn(),
                         new Origin.HostProcess("train"),
-                        Optional.empty(),
                         Optional.empty());
         RefusedException refused =
-                assertThrows(RefusedException.class, () -> parts.leases().take(request).keep());
+                assertThrows(
+                        RefusedException.class,
+                        () -> parts.leases().take(request, Optional.empty()).keep());
         String words = refused.getMessage();
         assertTrue(words.contains("python3 (pid " + user.pid() + ")"), words);
     }

@@ -7,7 +7,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import jnvdocker.decision.DecisionListener;
 import jnvdocker.decision.RefusalReason;
 import jnvdocker.grant.Grants;
-import jnvdocker.grant.LeaseRequest;
 import jnvdocker.holder.Evidence;
 import jnvdocker.holder.Leftovers;
 import jnvdocker.holder.UnmanagedScan;
@@ -21,6 +20,7 @@ import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
+import jnvdocker.lease.Request;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.text.LeaseText;
@@ -114,14 +114,14 @@ class PodLeasesTest extends SimulatedWorldTest {
 
     private Claim docker(ProcessId client, Gpu gpu) throws Exception {
         return leases().take(
-                        new LeaseRequest(
+                        new Request(
                                 new GpuRequest.Devices(List.of(gpu.uuid())),
                                 Set.of(),
                                 TestingLeases.ALICE,
                                 client,
                                 new Origin.HostProcess("train"),
-                                Optional.empty(),
-                                Optional.empty()))
+                                Optional.empty()),
+                        Optional.empty())
                 .keep()
                 .orElseThrow();
     }
@@ -370,14 +370,13 @@ class PodLeasesTest extends SimulatedWorldTest {
         return world.daemon.parts().registry().tickets();
     }
 
-    private LeaseRequest waiting(ProcessId client) {
-        return new LeaseRequest(
+    private Request waiting(ProcessId client) {
+        return new Request(
                 new GpuRequest.Devices(List.of(gpu(0).uuid())),
                 Set.of(),
                 TestingLeases.ALICE,
                 client,
                 new Origin.HostProcess("train"),
-                Optional.empty(),
                 Optional.empty());
     }
 
@@ -389,10 +388,12 @@ class PodLeasesTest extends SimulatedWorldTest {
         ProcessId sandbox = spawnIn(CGROUP.replace(UID, NEW.uid()));
         assertThrows(RefusedException.class, () -> start(NEW, "main", gpu(0)));
         assertThrows(RefusedException.class, () -> start(NEW, "main", gpu(0)));
-        assertEquals(List.of(sandbox), tickets().stream().map(Ticket::client).toList());
-        assertEquals("pod team-a/new", LeaseText.purpose(tickets().getFirst()));
+        assertEquals(
+                List.of(sandbox),
+                tickets().stream().map(ticket -> ticket.request().client()).toList());
+        assertEquals("pod team-a/new", LeaseText.purpose(tickets().getFirst().request()));
         ProcessId client = world.machine.spawn();
-        world.daemon.parts().queue().enter(waiting(client), 0, Optional.empty());
+        world.daemon.parts().queue().enter(waiting(client), false, 0, Optional.empty());
         world.machine.end(old);
         reported(Map.of(), Map.of());
         world.daemon.parts().queueKeeper().tick();
@@ -406,7 +407,9 @@ class PodLeasesTest extends SimulatedWorldTest {
                                         + sandbox.pid()),
                 error::getMessage);
         assertEquals(1, start(NEW, "main", gpu(0)).size());
-        assertEquals(List.of(client), tickets().stream().map(Ticket::client).toList());
+        assertEquals(
+                List.of(client),
+                tickets().stream().map(ticket -> ticket.request().client()).toList());
     }
 
     @Test
@@ -414,7 +417,7 @@ class PodLeasesTest extends SimulatedWorldTest {
         ProcessId old = spawnIn(CGROUP);
         start(OLD, "main", gpu(0));
         ProcessId client = world.machine.spawn();
-        world.daemon.parts().queue().enter(waiting(client), 0, Optional.empty());
+        world.daemon.parts().queue().enter(waiting(client), false, 0, Optional.empty());
         spawnIn(CGROUP.replace(UID, NEW.uid()));
         assertThrows(RefusedException.class, () -> start(NEW, "main", gpu(0)));
         world.machine.end(old);
@@ -720,14 +723,14 @@ class PodLeasesTest extends SimulatedWorldTest {
     void podsAreCountedApartFromUnknownUsers() throws Exception {
         start(OLD, "main", gpu(0), gpu(1));
         leases().take(
-                        new LeaseRequest(
+                        new Request(
                                 new GpuRequest.Count(1),
                                 Set.of(),
                                 Owner.UNKNOWN,
                                 world.machine.spawn(),
                                 new Origin.HostProcess("train"),
-                                Optional.empty(),
-                                Optional.empty()))
+                                Optional.empty()),
+                        Optional.empty())
                 .keep();
         world.machine.pass(Duration.ofMinutes(1));
         assertEquals(

@@ -12,7 +12,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.decision.DecisionLog;
-import jnvdocker.grant.LeaseRequest;
+import jnvdocker.grant.Creation;
 import jnvdocker.grant.QueueKeeper;
 import jnvdocker.grant.Waiting;
 import jnvdocker.holder.Pace;
@@ -28,6 +28,7 @@ import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Limits;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
+import jnvdocker.lease.Request;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
@@ -159,22 +160,20 @@ class QueueKeeperTest {
         return parts.queueKeeper();
     }
 
-    private LeaseRequest request(
-            GpuRequest request, Owner owner, ProcessId process, Optional<Waiting> waiting) {
-        return new LeaseRequest(
+    private Request request(GpuRequest request, Owner owner, ProcessId process) {
+        return new Request(
                 request,
                 Set.of(),
                 owner,
                 process,
                 new Origin.HostProcess("train"),
-                waiting,
                 Optional.empty());
     }
 
     private Claim hold(GpuRequest request, Owner owner) throws Exception {
         ProcessId process = machine.spawn();
         return parts.leases()
-                .take(request(request, owner, process, Optional.empty()))
+                .take(request(request, owner, process), Optional.empty())
                 .keep()
                 .orElseThrow();
     }
@@ -188,7 +187,7 @@ class QueueKeeperTest {
         Future<Claim> claim =
                 threads.submit(() ->
                         parts.leases()
-                                .take(request(request, owner, process, Optional.of(waiting)))
+                                .take(request(request, owner, process), Optional.of(waiting))
                                 .keep()
                                 .orElseThrow());
         while (parts.leases().waiting().size() == before && !claim.isDone()) {
@@ -416,7 +415,9 @@ class QueueKeeperTest {
                         .evidence());
         assertEquals(
                 List.of(alice.process(), bob.process()),
-                parts.leases().waiting().stream().map(it -> it.ticket().client()).toList());
+                parts.leases().waiting().stream()
+                        .map(it -> it.ticket().request().client())
+                        .toList());
         readsUntilGone.set(Integer.MAX_VALUE);
         keeper().tick();
         assertEquals(2, alice.claim().get().gpus().size());
@@ -559,7 +560,7 @@ class QueueKeeperTest {
                                 "waiting for 1 GPU of model a100 with at least 40 GB of memory,"
                                         + " next in the queue; none of these is free: GPU 1"
                                         + " (GPU-5c1a2006) is reserved by bob's gpu run"));
-        assertEquals(request, parts.registry().tickets().getFirst().request());
+        assertEquals(request, parts.registry().tickets().getFirst().requested().request());
         traits = GpuTraits.UNKNOWN;
         release(held);
         keeper().tick();
@@ -584,24 +585,21 @@ class QueueKeeperTest {
     private Claim again(GpuRequest request, Set<String> had) throws Exception {
         var container = new Claim.ContainerRef("c".repeat(64), "train");
         return parts.leases()
-                .take(
-                        new LeaseRequest(
+                .reservations()
+                .claim(
+                        new Request(
                                 request,
                                 Set.of(),
                                 ALICE,
                                 machine.spawn(),
                                 new Origin.OciContainer("/run/docker", Optional.of("cuda")),
+                                Optional.empty()),
+                        new Creation(
+                                container,
                                 Optional.empty(),
-                                Optional.of(
-                                        new LeaseRequest.Creation(
-                                                container,
-                                                Optional.empty(),
-                                                had,
-                                                Optional.empty(),
-                                                Pace.REAL.nanos())),
+                                had,
                                 Optional.empty(),
-                                Optional.empty()))
-                .keep()
+                                Pace.REAL.nanos()))
                 .orElseThrow();
     }
 }

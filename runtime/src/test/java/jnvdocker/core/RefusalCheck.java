@@ -2,13 +2,13 @@ package jnvdocker.core;
 
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import jnvdocker.grant.LeaseRequest;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
+import jnvdocker.lease.Request;
 import jnvdocker.lease.Ticket;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.request.GpuRequest;
@@ -87,7 +87,7 @@ final class RefusalCheck {
      *
      * @param alone whether nothing can have been given back since the choice was made
      */
-    void client(LeaseRequest request, String message, boolean alone) throws IOException {
+    void client(Request request, String message, boolean alone) throws IOException {
         assertTrue(
                 !alone || !isToBeHad(request, registry().holdings().held()),
                 () -> "refused though it is free: " + message);
@@ -104,20 +104,22 @@ final class RefusalCheck {
     }
 
     /** A refusal for what a user may not have now, or not for so long. */
-    private boolean isOfLimits(LeaseRequest request, String message) {
+    private boolean isOfLimits(Request request, String message) {
         if (message.matches(".*has used the 0 GPU-hours that .* has in a (day|week) .*")) {
             assertTrue(
-                    world.lab.limits.mayBeSpent(request.owner()),
+                    world.lab.limits.mayBeSpent(request.requested().owner()),
                     () ->
                             "refused though hours are left: %s; %s has had %s"
                                     .formatted(
                                             message,
-                                            request.owner(),
-                                            world.lab.limits.leases(request.owner())));
+                                            request.requested().owner(),
+                                            world.lab.limits.leases(request.requested().owner())));
             return true;
         }
         if (message.matches(".* requested, but each user may hold GPUs for .*s at most .*")) {
-            assertTrue(!world.lab.limits.allows(request.time()), () -> request + ": " + message);
+            assertTrue(
+                    !world.lab.limits.allows(request.requested().time()),
+                    () -> request + ": " + message);
             return true;
         }
         return message.matches(
@@ -131,7 +133,7 @@ final class RefusalCheck {
      *
      * @param alone whether nothing can have been given back since the choice was made
      */
-    void creation(LeaseRequest request, String container, String message, boolean alone)
+    void creation(Request request, String container, String message, boolean alone)
             throws IOException {
         if (message.contains("this very container")) {
             assertTrue(
@@ -169,7 +171,7 @@ final class RefusalCheck {
      *
      * @param overdue whether it may have waited as long as it wants to
      */
-    void waiter(LeaseRequest request, String message, boolean overdue) {
+    void waiter(Request request, String message, boolean overdue) {
         boolean inVain =
                 overdue
                         && message.matches(
@@ -237,8 +239,8 @@ final class RefusalCheck {
     }
 
     /** A refusal of GPUs that another holds. */
-    private static boolean isBeside(LeaseRequest request, String message) {
-        return request.request() instanceof GpuRequest.With with
+    private static boolean isBeside(Request request, String message) {
+        return request.requested().request() instanceof GpuRequest.With with
                 && (message.matches(TAKEN + "; start it again when that is over")
                         || message.matches(
                                 "--gpus " + with + ": no container or process of that name .*")
@@ -253,11 +255,11 @@ final class RefusalCheck {
     private List<Ticket> queue(Owner owner) throws IOException {
         boolean young = world.daemon.age().compareTo(RETURN) < 0;
         return registry().tickets().stream()
-                .filter(it -> world.machine.lives(it.client()))
+                .filter(it -> world.machine.lives(it.request().client()))
                 .filter(it ->
                         young
-                                || it.origin() instanceof Origin.Pod
-                                || world.waiters.isConnected(it.client()))
+                                || it.request().origin() instanceof Origin.Pod
+                                || world.waiters.isConnected(it.request().client()))
                 .filter(it -> it.priority() >= world.lab.rank(owner))
                 .sorted(Ticket.ORDER)
                 .toList();
@@ -277,8 +279,10 @@ final class RefusalCheck {
                                 world.lab::setAside)
                         .kept(
                                 registry().tickets().stream()
-                                        .filter(it -> world.waiters.isWaiting(it.client()))
-                                        .filter(it -> !world.waiters.isOverdue(it.client()))
+                                        .filter(it ->
+                                                world.waiters.isWaiting(it.request().client()))
+                                        .filter(it ->
+                                                !world.waiters.isOverdue(it.request().client()))
                                         .sorted(Ticket.ORDER)
                                         .toList(),
                                 gpu -> !gpus.contains(gpu));
@@ -287,11 +291,11 @@ final class RefusalCheck {
     }
 
     /** Checks that a client that still waits cannot be served now. */
-    void stillWaiting(LeaseRequest request) throws IOException {
+    void stillWaiting(Request request) throws IOException {
         List<Ticket> before =
                 registry().tickets().stream()
                         .sorted(Ticket.ORDER)
-                        .takeWhile(it -> !it.client().equals(request.client()))
+                        .takeWhile(it -> !it.request().client().equals(request.client()))
                         .toList();
         Map<String, List<Lease>> held = registry().holdings().held();
         assertTrue(
@@ -302,20 +306,18 @@ final class RefusalCheck {
     /**
      * @param held by others, by the UUIDs of GPUs
      */
-    private boolean isToBeHad(LeaseRequest request, Map<String, List<Lease>> held)
-            throws IOException {
-        return isToBeHad(request, held, queue(request.owner()));
+    private boolean isToBeHad(Request request, Map<String, List<Lease>> held) throws IOException {
+        return isToBeHad(request, held, queue(request.requested().owner()));
     }
 
     /**
      * @param before the clients for whom GPUs may be kept, in order
      */
-    private boolean isToBeHad(
-            LeaseRequest request, Map<String, List<Lease>> held, List<Ticket> before)
+    private boolean isToBeHad(Request request, Map<String, List<Lease>> held, List<Ticket> before)
             throws IOException {
-        Optional<MemorySize> share = SimulatedLab.share(request.request());
-        if (world.lab.limits.mayBeSpent(request.owner())
-                || !world.lab.limits.allows(request.time())) {
+        Optional<MemorySize> share = SimulatedLab.share(request.requested().request());
+        if (world.lab.limits.mayBeSpent(request.requested().owner())
+                || !world.lab.limits.allows(request.requested().time())) {
             return false;
         }
         Set<String> taken = new HashSet<>();
@@ -324,18 +326,20 @@ final class RefusalCheck {
                 taken.add(gpu);
             }
         });
-        boolean named = request.request() instanceof GpuRequest.Devices;
+        boolean named = request.requested().request() instanceof GpuRequest.Devices;
         if (!named || !world.lab.policy().allowUnmanaged()) {
             taken.addAll(world.uses.used());
         }
         List<Gpu> all = world.gpus();
-        List<Gpu> gpus = world.lab.allowed(request.owner(), all);
+        List<Gpu> gpus = world.lab.allowed(request.requested().owner(), all);
         Set<String> seen = new HashSet<>();
         world.uses.known().forEach(use -> seen.add(use.gpu()));
-        Set<String> wished = world.lab.wanted(request.request(), gpus);
+        Set<String> wished = world.lab.wanted(request.requested().request(), gpus);
         gpus.stream()
                 .map(Gpu::uuid)
-                .filter(gpu -> world.lab.isKeptFrom(request.owner(), gpu, request.time()))
+                .filter(gpu ->
+                        world.lab.isKeptFrom(
+                                request.requested().owner(), gpu, request.requested().time()))
                 .forEach(taken::add);
         taken.addAll(
                 new ModelQueue(
@@ -350,21 +354,21 @@ final class RefusalCheck {
                 gpus.stream().map(Gpu::uuid).filter(gpu -> !world.lab.isCordoned(gpu)).toList();
         List<String> free = usable.stream().filter(gpu -> !taken.contains(gpu)).toList();
         boolean enough =
-                switch (request.request()) {
+                switch (request.requested().request()) {
                     case GpuRequest.All _ -> free.size() == usable.size() && !free.isEmpty();
                     case GpuRequest.Count(int count, _) ->
                             free.stream().filter(wished::contains).count() >= count;
                     case GpuRequest.Devices(List<String> ids) -> {
-                        Set<String> wanted = world.lab.wanted(request.request(), gpus);
+                        Set<String> wanted = world.lab.wanted(request.requested().request(), gpus);
                         yield wanted.size() == ids.size() && free.containsAll(wanted);
                     }
                     case GpuRequest.None _ -> true;
                     // It depends on another holder, and on no free GPU.
                     case GpuRequest.With _ -> false;
                 };
-        double has = world.lab.heldBy(request.owner(), held);
+        double has = world.lab.heldBy(request.requested().owner(), held);
         return enough
-                && has + world.lab.counted(request.request(), gpus)
-                        <= world.lab.quota(request.owner());
+                && has + world.lab.counted(request.requested().request(), gpus)
+                        <= world.lab.quota(request.requested().owner());
     }
 }

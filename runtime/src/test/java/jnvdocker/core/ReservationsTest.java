@@ -3,10 +3,10 @@ package jnvdocker.core;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 
-import jnvdocker.grant.LeaseRequest;
 import jnvdocker.grant.Waiting;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.Origin;
+import jnvdocker.lease.Request;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
@@ -24,16 +24,15 @@ class ReservationsTest extends SimulatedWorldTest {
     private Claim claim(ProcessId client, String image, boolean waits) throws Exception {
         Optional<Waiting> waiting =
                 waits ? Optional.of(new Waiting(Optional.empty(), _ -> {})) : Optional.empty();
-        LeaseRequest request =
-                new LeaseRequest(
+        Request request =
+                new Request(
                         new GpuRequest.Count(1),
                         Set.of(),
                         TestingLeases.ALICE,
                         client,
                         new Origin.EngineContainer(world.engine().id, Optional.of(image)),
-                        waiting,
                         Optional.empty());
-        return world.daemon.parts().leases().take(request).keep().orElseThrow();
+        return world.daemon.parts().leases().take(request, waiting).keep().orElseThrow();
     }
 
     private List<String> live() throws IOException {

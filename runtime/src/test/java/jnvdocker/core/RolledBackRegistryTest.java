@@ -6,13 +6,13 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.core.SimulatedClients.RunOptions;
-import jnvdocker.grant.LeaseRequest;
 import jnvdocker.holder.Unleased;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
+import jnvdocker.lease.Request;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.AllowedDevices;
 import jnvdocker.registry.ClaimFiles;
@@ -231,14 +231,14 @@ class RolledBackRegistryTest extends SimulatedWorldTest {
                         .parts()
                         .leases()
                         .take(
-                                new LeaseRequest(
+                                new Request(
                                         new GpuRequest.Count(1),
                                         Set.of(),
                                         Owner.UNKNOWN,
                                         client,
                                         new Origin.HostProcess("train"),
-                                        Optional.empty(),
-                                        Optional.empty()))
+                                        Optional.empty()),
+                                Optional.empty())
                         .keep()
                         .orElseThrow();
         ProcessId child =

@@ -9,7 +9,6 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import jnvdocker.grant.LeaseRequest;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
@@ -17,6 +16,7 @@ import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
+import jnvdocker.lease.Request;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.oci.lease.OciContainers;
 import jnvdocker.oci.lease.OciCreation;
@@ -73,14 +73,8 @@ class SickGpuLeasesTest {
             throws Exception {
         return parts.leases()
                 .take(
-                        new LeaseRequest(
-                                request,
-                                Set.of(),
-                                owner,
-                                client,
-                                origin,
-                                Optional.empty(),
-                                Optional.empty()))
+                        new Request(request, Set.of(), owner, client, origin, Optional.empty()),
+                        Optional.empty())
                 .keep()
                 .orElseThrow();
     }

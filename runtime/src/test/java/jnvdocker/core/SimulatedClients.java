@@ -2,12 +2,11 @@ package jnvdocker.core;
 
 import jnvdocker.container.Allocation;
 import jnvdocker.core.SimulatedContainer.Settings;
-import jnvdocker.grant.LeaseRequest;
-import jnvdocker.grant.Waiting;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
+import jnvdocker.lease.Request;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.words.RefusedException;
@@ -149,27 +148,31 @@ final class SimulatedClients {
         return new Owner(NOBODYS_UID + user, "user" + user);
     }
 
-    LeaseRequest request(ProcessId process, RunOptions options, Optional<Waiting> waiting) {
-        return new LeaseRequest(
+    Request request(ProcessId process, RunOptions options) {
+        return new Request(
                 options.request(),
                 Set.of(),
                 owner(process),
                 process,
                 new Origin.EngineContainer(world.engine().id, Optional.of("cuda")),
-                waiting,
                 options.time());
     }
 
     private Optional<Claim> answer(ProcessId process, RunOptions options) throws IOException {
         List<Optional<Claim>> found = new ArrayList<>();
-        LeaseRequest request = request(process, options, Optional.empty());
+        Request request = request(process, options);
         GrantCheck.Before before = world.grants.before();
         boolean alone = world.course.isUndisturbed();
         world.daemon.perform(
                 "claim",
                 () -> {
                     try {
-                        Optional<Claim> claim = world.daemon.parts().leases().take(request).keep();
+                        Optional<Claim> claim =
+                                world.daemon
+                                        .parts()
+                                        .leases()
+                                        .take(request, Optional.empty())
+                                        .keep();
                         found.add(claim);
                         world.grants.claimed(request, claim.orElseThrow(), before);
                     } catch (RefusedException e) {

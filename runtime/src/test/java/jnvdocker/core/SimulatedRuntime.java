@@ -4,12 +4,12 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.grant.FirstScan;
-import jnvdocker.grant.LeaseRequest;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
+import jnvdocker.lease.Request;
 import jnvdocker.oci.lease.OciContainers;
 import jnvdocker.oci.lease.OciCreation;
 import jnvdocker.posix.ProcessId;
@@ -138,14 +138,13 @@ final class SimulatedRuntime {
                         Set.of(),
                         Optional.empty(),
                         Optional.empty());
-        LeaseRequest requested =
-                new LeaseRequest(
+        Request requested =
+                new Request(
                         request,
                         Set.of(),
                         owner,
                         process,
                         new Origin.OciContainer(ROOT, Optional.of("cuda")),
-                        Optional.empty(),
                         Optional.empty());
         GrantCheck.Before before = world.grants.beforeMount();
         boolean alone = world.course.isUndisturbed();

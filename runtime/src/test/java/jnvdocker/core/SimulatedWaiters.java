@@ -4,11 +4,11 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.core.SimulatedClients.RunOptions;
-import jnvdocker.grant.LeaseRequest;
 import jnvdocker.grant.QueueKeeper;
 import jnvdocker.grant.Waiting;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Request;
 import jnvdocker.lease.Ticket;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.words.RefusedException;
@@ -36,7 +36,7 @@ final class SimulatedWaiters {
 
     /** A {@code jnvdocker run} that waits. */
     private final class Waiter {
-        final LeaseRequest request;
+        final Request request;
         final RunOptions options;
         final Optional<Duration> limit;
         final long since = world.machine.nanos();
@@ -57,9 +57,7 @@ final class SimulatedWaiters {
         Waiter(ProcessId process, RunOptions options, Optional<Duration> limit) {
             this.options = options;
             this.limit = limit;
-            request =
-                    world.clients.request(
-                            process, options, Optional.of(new Waiting(limit, this::receive)));
+            request = world.clients.request(process, options);
         }
 
         ProcessId process() {
@@ -92,7 +90,12 @@ final class SimulatedWaiters {
 
         void query() throws IOException {
             try {
-                claim = world.daemon.parts().leases().take(request).keep();
+                claim =
+                        world.daemon
+                                .parts()
+                                .leases()
+                                .take(request, Optional.of(new Waiting(limit, this::receive)))
+                                .keep();
                 if (!served.remove(claim.orElseThrow().id())) {
                     world.grants.claimed(request, claim.get(), before);
                 }
@@ -322,7 +325,7 @@ final class SimulatedWaiters {
      */
     void rollBack(List<Ticket> tickets) {
         tickets.stream()
-                .map(Ticket::client)
+                .map(ticket -> ticket.request().client())
                 .filter(client -> !isOfWaiter(client))
                 .forEach(unnoticed::add);
     }
@@ -345,8 +348,9 @@ final class SimulatedWaiters {
         // first.
         for (Ticket ticket : tickets.stream().sorted(Comparator.comparing(Ticket::id)).toList()) {
             assertTrue(
-                    now.put(ticket.client(), ticket.id()) == null, () -> "two places: " + tickets);
-            Long before = places.put(ticket.client(), ticket.id());
+                    now.put(ticket.request().client(), ticket.id()) == null,
+                    () -> "two places: " + tickets);
+            Long before = places.put(ticket.request().client(), ticket.id());
             long expected = before == null ? Math.max(last + 1, ticket.id()) : before;
             assertEquals(expected, ticket.id(), () -> "another place: " + ticket);
             last = Math.max(last, ticket.id());
@@ -375,9 +379,9 @@ final class SimulatedWaiters {
         }
         for (Ticket ticket : tickets) {
             assertTrue(
-                    isOfWaiter(ticket.client())
-                            || unnoticed.contains(ticket.client())
-                            || world.pods.isSandbox(ticket.client()),
+                    isOfWaiter(ticket.request().client())
+                            || unnoticed.contains(ticket.request().client())
+                            || world.pods.isSandbox(ticket.request().client()),
                     () -> "nobody has this place: " + ticket);
         }
     }

@@ -8,11 +8,11 @@ import static jnvdocker.lease.TestingLeases.BOB;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import jnvdocker.grant.LeaseRequest;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Request;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.LeaseRegistry;
@@ -94,14 +94,14 @@ class SlowChoiceTest {
                 threads.submit(() ->
                         parts.leases()
                                 .take(
-                                        new LeaseRequest(
+                                        new Request(
                                                 new GpuRequest.Count(1),
                                                 Set.of(),
                                                 ALICE,
                                                 client,
                                                 TestingLeases.CUDA,
-                                                Optional.empty(),
-                                                Optional.empty()))
+                                                Optional.empty()),
+                                        Optional.empty())
                                 .keep()
                                 .orElseThrow());
         assertTrue(scanning.await(SECONDS, TimeUnit.SECONDS));

@@ -8,12 +8,12 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import jnvdocker.grant.LeaseRequest;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Request;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
@@ -69,16 +69,15 @@ class UsesBeforeMountTest {
 
     /** Reserves the GPU, which another user's process then opens. */
     private ClaimKey claim() throws Exception {
-        LeaseRequest request =
-                new LeaseRequest(
+        Request request =
+                new Request(
                         new GpuRequest.Count(1),
                         Set.of(),
                         ALICE,
                         machine.spawn(),
                         TestingLeases.CUDA,
-                        Optional.empty(),
                         Optional.empty());
-        Claim claim = parts.leases().take(request).keep().orElseThrow();
+        Claim claim = parts.leases().take(request, Optional.empty()).keep().orElseThrow();
         GpuUse.User user = new GpuUse.User(machine.spawn(), "python3", 1002, Optional.empty());
         seen.add(new GpuUse(A, GpuUse.Kind.OPEN, Optional.empty(), Optional.of(user)));
         return claim.key();

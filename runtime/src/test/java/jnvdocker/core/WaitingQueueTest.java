@@ -7,15 +7,14 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import jnvdocker.grant.LeaseRequest;
 import jnvdocker.grant.Place;
-import jnvdocker.grant.Waiting;
 import jnvdocker.grant.WaitingQueue;
 import jnvdocker.holder.Evidence;
 import jnvdocker.holder.Pace;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
+import jnvdocker.lease.Request;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.text.LeaseText;
@@ -99,21 +98,20 @@ class WaitingQueueTest {
         };
     }
 
-    private static LeaseRequest request(ProcessId client, Owner owner) {
+    private static Request request(ProcessId client, Owner owner) {
         GpuRequest one = new GpuRequest.Count(1);
-        return new LeaseRequest(
+        return new Request(
                 one,
                 Set.of(GPU.uuid()),
                 owner,
                 client,
                 new Origin.MesosTask("train"),
-                Optional.empty(),
                 Optional.empty());
     }
 
-    private Place enter(LeaseRequest request) throws IOException {
+    private Place enter(Request request) throws IOException {
         try {
-            return queue.enter(request, 0, Optional.empty());
+            return queue.enter(request, false, 0, Optional.empty());
         } catch (RefusedException e) {
             throw new AssertionError(e);
         }
@@ -161,9 +159,9 @@ class WaitingQueueTest {
         assertEquals(
                 List.of(ticket),
                 WaitingQueue.open(registry, evidence, () -> TestingLeases.POLICY, pace()).all());
-        assertEquals(Set.of(GPU.uuid()), ticket.candidates());
-        assertTrue(ticket.isScheduled());
-        assertEquals("Mesos task train", LeaseText.purpose(ticket));
+        assertEquals(Set.of(GPU.uuid()), ticket.requested().candidates());
+        assertTrue(ticket.requested().scheduled());
+        assertEquals("Mesos task train", LeaseText.purpose(ticket.request()));
     }
 
     @Test
@@ -237,7 +235,7 @@ class WaitingQueueTest {
         for (int i = 0; i < 30; i++) {
             places.add(enter(request(machine.spawn(), ALICE)));
         }
-        machine.end(places.getLast().ticket().client());
+        machine.end(places.getLast().ticket().request().client());
         queue.checkClients();
         assertEquals(29, queue.all().size());
         assertEquals(29, registry.tickets().size());
@@ -262,8 +260,8 @@ class WaitingQueueTest {
         assertEquals(order, next.all());
     }
 
-    private Ticket enter(LeaseRequest request, int priority) throws Exception {
-        return queue.enter(request, priority, Optional.empty()).ticket();
+    private Ticket enter(Request request, int priority) throws Exception {
+        return queue.enter(request, false, priority, Optional.empty()).ticket();
     }
 
     /** Pids of this machine are few, and a place is its process's. */
@@ -273,7 +271,7 @@ class WaitingQueueTest {
         }
     }
 
-    private String refusal(LeaseRequest request) {
+    private String refusal(Request request) {
         return assertThrows(RefusedException.class, () -> enter(request, 0)).refusal().what();
     }
 
@@ -305,11 +303,11 @@ class WaitingQueueTest {
         queue.keepPlace(request(machine.spawn(), ALICE));
         assertEquals(240, registry.tickets().size());
         enter(request(machine.spawn(), ROOT), 0);
-        LeaseRequest sudo = run(machine.spawn(), ALICE, true);
-        enter(sudo, 0);
-        enter(sudo, 0);
+        Request sudo = run(machine.spawn(), ALICE);
+        queue.enter(sudo, true, 0, Optional.empty());
+        queue.enter(sudo, true, 0, Optional.empty());
         assertEquals(242, registry.tickets().size());
-        refusal(run(machine.spawn(), ALICE, false));
+        refusal(run(machine.spawn(), ALICE));
     }
 
     /** The limit of each user, whom the kernel names, is not one of root's commands. */
@@ -317,23 +315,22 @@ class WaitingQueueTest {
     void limitOfAUserIsNotOneOfSudo() throws Exception {
         int most = TestingLeases.POLICY.maxWaitsPerUser();
         for (int i = 0; i < most; i++) {
-            enter(run(new ProcessId(100_000 + i, 1), ALICE, false), 0);
+            enter(run(new ProcessId(100_000 + i, 1), ALICE), 0);
         }
         assertTrue(
-                refusal(run(machine.spawn(), ALICE, false))
+                refusal(run(machine.spawn(), ALICE))
                         .startsWith("alice already has " + most + " waiting clients"));
-        enter(run(machine.spawn(), ALICE, true), 0);
-        enter(run(machine.spawn(), BOB, false), 0);
+        queue.enter(run(machine.spawn(), ALICE), true, 0, Optional.empty());
+        enter(run(machine.spawn(), BOB), 0);
     }
 
-    private static LeaseRequest run(ProcessId client, Owner owner, boolean byRoot) {
-        return new LeaseRequest(
+    private static Request run(ProcessId client, Owner owner) {
+        return new Request(
                 new GpuRequest.Count(1),
                 Set.of(GPU.uuid()),
                 owner,
                 client,
                 new Origin.HostProcess("train"),
-                Optional.of(new Waiting(Optional.empty(), _ -> {}, "--gpu-wait", byRoot)),
                 Optional.empty());
     }
 
@@ -342,7 +339,10 @@ class WaitingQueueTest {
     void clientThatStaysPastItsTimeKeepsNobodyWaiting() throws Exception {
         Place place =
                 queue.enter(
-                        request(machine.spawn(), ALICE), 0, Optional.of(Duration.ofSeconds(10)));
+                        request(machine.spawn(), ALICE),
+                        false,
+                        0,
+                        Optional.of(Duration.ofSeconds(10)));
         machine.pass(Duration.ofSeconds(10));
         assertEquals(List.of(place.ticket()), queue.all());
         machine.pass(Duration.ofSeconds(2));
@@ -353,7 +353,7 @@ class WaitingQueueTest {
     void clientThatDiedWithoutADaemonHasNoPlace() throws IOException {
         Ticket first = enter(request(machine.spawn(), ALICE)).ticket();
         Ticket second = enter(request(machine.spawn(), BOB)).ticket();
-        machine.end(first.client());
+        machine.end(first.request().client());
         Evidence evidence = new Evidence(machine, machine.bootId(), directory, List.of());
         WaitingQueue next =
                 WaitingQueue.open(registry, evidence, () -> TestingLeases.POLICY, pace());

@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import jnvdocker.core.LeaseParts;
 import jnvdocker.decision.DecisionLog;
 import jnvdocker.docker.engine.DockerEngine;
-import jnvdocker.grant.LeaseRequest;
 import jnvdocker.holder.Pace;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.GpuTroubles;
@@ -14,6 +13,7 @@ import jnvdocker.host.Host;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.Origin;
+import jnvdocker.lease.Request;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.Processes;
@@ -177,14 +177,14 @@ class PodPartsTest {
         Claim claim =
                 leases.leases()
                         .take(
-                                new LeaseRequest(
+                                new Request(
                                         new GpuRequest.Devices(List.of("0")),
                                         Set.of(),
                                         TestingLeases.ALICE,
                                         self,
                                         new Origin.HostProcess("train"),
-                                        Optional.empty(),
-                                        Optional.empty()))
+                                        Optional.empty()),
+                                Optional.empty())
                         .keep()
                         .orElseThrow();
         await(reported, List.of(false, true));

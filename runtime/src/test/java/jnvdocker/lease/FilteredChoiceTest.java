@@ -146,15 +146,15 @@ class FilteredChoiceTest {
         Ticket ticket =
                 new Ticket(
                         1,
-                        new ProcessId(4711, 100),
-                        BOB,
-                        request("2,memory=80G"),
+                        new Request(
+                                request("2,memory=80G"),
+                                Set.of(),
+                                BOB,
+                                new ProcessId(4711, 100),
+                                TestingLeases.CUDA,
+                                Optional.empty()),
                         Instant.EPOCH,
-                        TestingLeases.CUDA,
-                        Set.of(),
-                        Optional.empty(),
-                        0,
-                        Optional.empty());
+                        0);
         GpuChoice choice = choice(TRAITS, List.of(TestingLeases.held(1, ALICE, "train", LARGE)));
         assertTrue(choice.keep(ticket));
         assertEquals(Optional.of(ticket), choice.verdict(LARGER).keptFor());
@@ -167,15 +167,15 @@ class FilteredChoiceTest {
         Ticket more =
                 new Ticket(
                         2,
-                        new ProcessId(4712, 100),
-                        BOB,
-                        request("3,memory=80G"),
+                        new Request(
+                                request("3,memory=80G"),
+                                Set.of(),
+                                BOB,
+                                new ProcessId(4712, 100),
+                                TestingLeases.CUDA,
+                                Optional.empty()),
                         Instant.EPOCH,
-                        TestingLeases.CUDA,
-                        Set.of(),
-                        Optional.empty(),
-                        0,
-                        Optional.empty());
+                        0);
         assertEquals(
                 "this host has only 2 GPUs with at least 80 GB of memory",
                 LastingText.of(choice(TRAITS, List.of()).scope(more.requested())));
@@ -201,15 +201,15 @@ class FilteredChoiceTest {
         Ticket ticket =
                 new Ticket(
                         1,
-                        new ProcessId(4711, 100),
-                        BOB,
-                        request("2"),
+                        new Request(
+                                request("2"),
+                                Set.of(),
+                                BOB,
+                                new ProcessId(4711, 100),
+                                TestingLeases.CUDA,
+                                Optional.empty()),
                         Instant.EPOCH,
-                        TestingLeases.CUDA,
-                        Set.of(),
-                        Optional.empty(),
-                        0,
-                        Optional.empty());
+                        0);
         choice.keep(ticket);
         assertEquals(List.of(gpus.get(2), gpus.get(3)), chosen(choice, "2"));
     }

@@ -244,16 +244,7 @@ public final class TestingLeases {
     /** A place in the queue. */
     public static Ticket ticket(long id, Owner owner, GpuRequest request) {
         return new Ticket(
-                id,
-                CLIENT,
-                owner,
-                request,
-                THEN,
-                CUDA,
-                Set.of(),
-                Optional.empty(),
-                0,
-                Optional.empty());
+                id, new Request(request, Set.of(), owner, CLIENT, CUDA, Optional.empty()), THEN, 0);
     }
 
     /** Makes a claim and reserves its GPUs; fails where others have them. */

@@ -9,12 +9,12 @@ import static jnvdocker.lease.TestingLeases.DOCKERD;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import jnvdocker.grant.LeaseRequest;
 import jnvdocker.holder.Pace;
 import jnvdocker.host.Gpu;
 import jnvdocker.keeper.HistoryKeeper;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Request;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
@@ -135,15 +135,14 @@ class RegistryClockTest {
     @Test
     void aPlaceInTheLineIsAsOldAsItIs() throws IOException {
         registry.addTicket(
-                new LeaseRequest(
-                                new GpuRequest.Count(1),
-                                Set.of(),
-                                ALICE,
-                                CLIENT,
-                                TestingLeases.CUDA,
-                                Optional.empty(),
-                                Optional.empty())
-                        .ticket(0));
+                new Request(
+                        new GpuRequest.Count(1),
+                        Set.of(),
+                        ALICE,
+                        CLIENT,
+                        TestingLeases.CUDA,
+                        Optional.empty()),
+                0);
         pass(10);
         wall = wall.plus(Duration.ofDays(400));
         assertEquals(wall.minusSeconds(10), registry.tickets().getFirst().since());

@@ -4,13 +4,13 @@ import jnvdocker.command.caller.GpuWait;
 import jnvdocker.container.Allocation;
 import jnvdocker.core.Leases;
 import jnvdocker.grant.Grant;
-import jnvdocker.grant.LeaseRequest;
 import jnvdocker.grant.Waiting;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.GpuInventory;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
+import jnvdocker.lease.Request;
 import jnvdocker.lease.text.Owners;
 import jnvdocker.mesos.agent.MesosKind;
 import jnvdocker.mesos.agent.MesosPolicy;
@@ -138,16 +138,15 @@ public final class MesosClaims {
         String name =
                 taskId.map(Quote::shown).orElseGet(() -> name(config.directory(), share.owner()));
         Waiting waiting = GpuWait.of(Optional.of(policy.get().patience()), client);
-        LeaseRequest request =
-                new LeaseRequest(
+        Request request =
+                new Request(
                         share.request(),
                         candidates(share.request(), suited),
                         owner(config),
                         process,
                         new Origin.MesosTask(name),
-                        Optional.of(waiting),
                         Optional.empty());
-        try (Grant<Claim> grant = leases.take(request)) {
+        try (Grant<Claim> grant = leases.take(request, Optional.of(waiting))) {
             leases.reservations()
                     .becomes(
                             grant.given().orElseThrow(),

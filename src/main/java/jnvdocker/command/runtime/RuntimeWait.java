@@ -4,7 +4,6 @@ import jnvdocker.container.CompatLibraries;
 import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.docker.engine.EngineFacts;
 import jnvdocker.grant.Grant;
-import jnvdocker.grant.LeaseRequest;
 import jnvdocker.grant.Waiting;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.HostDriver;
@@ -12,6 +11,8 @@ import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.Origin;
+import jnvdocker.lease.Request;
+import jnvdocker.lease.Requested;
 import jnvdocker.oci.lease.OciContainers;
 import jnvdocker.oci.lease.OciCreation;
 import jnvdocker.oci.spec.ContainerTexts;
@@ -75,7 +76,7 @@ public final class RuntimeWait {
         RuntimeCalls.refuseOthersThanEngines(request);
         String id = words.get(1);
         try {
-            Optional<LeaseRequest> start = start(id, request, client);
+            Optional<Start> start = start(id, request, client);
             if (start.isPresent()) {
                 reserve(id, start.get(), client);
             } else {
@@ -87,8 +88,11 @@ public final class RuntimeWait {
         }
     }
 
+    /** A start that is to be waited for. */
+    private record Start(Request request, Waiting waiting) {}
+
     /** Empty when nothing is to be waited for. */
-    private Optional<LeaseRequest> start(String id, ClientRequest request, ClientConnection client)
+    private Optional<Start> start(String id, ClientRequest request, ClientConnection client)
             throws IOException, RefusedException {
         AtomicLong taken = new AtomicLong();
         try {
@@ -110,7 +114,7 @@ public final class RuntimeWait {
         }
     }
 
-    private Optional<LeaseRequest> start(
+    private Optional<Start> start(
             String id, ClientRequest request, ClientConnection client, ContainerTexts.Memory memory)
             throws IOException, RefusedException {
         HostDriver driver = parts.gpuHost().inventory().read();
@@ -127,7 +131,7 @@ public final class RuntimeWait {
         boolean waits = wanted.isPresent() && !parts.containers().hasPredecessor(wanted.get());
         Optional<Waiting> waiting = waits ? call.waiting() : Optional.empty();
         return waiting.isPresent()
-                ? Optional.of(start(call, wanted.get(), waiting, driver))
+                ? Optional.of(new Start(request(call, wanted.get(), driver), waiting.get()))
                 : Optional.empty();
     }
 
@@ -153,8 +157,7 @@ public final class RuntimeWait {
                         .allMatch(volume -> ClaimNames.ofVolume(volume.name()).isEmpty());
     }
 
-    private LeaseRequest start(
-            CreateCall call, OciCreation creation, Optional<Waiting> waiting, HostDriver driver)
+    private Request request(CreateCall call, OciCreation creation, HostDriver driver)
             throws IOException, RefusedException {
         // As for 'jnvdocker run': our runtime, which sees the image's files, decides about them.
         Set<String> candidates =
@@ -166,23 +169,28 @@ public final class RuntimeWait {
                                 Optional.of(CompatLibraries.areNamed(call.variables()))
                                         .filter(named -> named));
         // Nothing else of the texts about the container is kept while it waits.
-        return new LeaseRequest(
-                creation.request(),
-                candidates,
-                creation.owner(),
+        Origin origin = new Origin.OciContainer("", creation.image().map(Quote::shown));
+        return new Request(
                 creation.process(),
-                new Origin.OciContainer("", creation.image().map(Quote::shown)),
-                waiting,
-                Optional.empty(),
-                creation.time(),
+                new Requested(
+                        creation.request(),
+                        creation.owner(),
+                        candidates,
+                        creation.time(),
+                        origin.isScheduled()),
+                origin,
                 Optional.of(creation.name()));
     }
 
-    private void reserve(String id, LeaseRequest start, ClientConnection client)
+    private void reserve(String id, Start start, ClientConnection client)
             throws IOException, RefusedException {
-        try (Grant<Claim> grant = parts.leases().take(start)) {
+        try (Grant<Claim> grant =
+                parts.leases().take(start.request(), Optional.of(start.waiting()))) {
             parts.containers()
-                    .reserve(grant.given().orElseThrow(), id, start.container().orElseThrow());
+                    .reserve(
+                            grant.given().orElseThrow(),
+                            id,
+                            start.request().container().orElseThrow());
             client.out(RESERVED);
             // Whose input ends with the proxy, and with the request that it serves.
             client.exec(List.of("cat"));

@@ -22,7 +22,6 @@ import jnvdocker.docker.cli.Verb;
 import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.docker.engine.EngineException;
 import jnvdocker.grant.Grant;
-import jnvdocker.grant.LeaseRequest;
 import jnvdocker.grant.Waiting;
 import jnvdocker.host.GpuInventory;
 import jnvdocker.host.HostDriver;
@@ -32,6 +31,7 @@ import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.ObserverPolicy;
 import jnvdocker.lease.Origin;
+import jnvdocker.lease.Request;
 import jnvdocker.lease.text.Addressee;
 import jnvdocker.protocol.CallResult;
 import jnvdocker.protocol.ClientConnection;
@@ -263,16 +263,15 @@ public final class StartContainer {
         if (ours.isPresent()) {
             proof.refuseWithoutRuntime(run, ours.get());
             GpuRequest named = wanted.get().request();
-            LeaseRequest wish =
-                    new LeaseRequest(
+            Request wish =
+                    new Request(
                             job.map(it -> it.named(named)).orElse(named),
                             candidates,
                             Caller.owner(request),
                             Caller.process(request),
                             new Origin.OciContainer("", Optional.of(Quote.shown(run.image()))),
-                            waiting,
                             time);
-            try (Grant<Claim> grant = take(wanted.get(), wish)) {
+            try (Grant<Claim> grant = take(wanted.get(), wish, waiting)) {
                 becomeWithRuntime(ours.get(), run, grant.given(), time, request, client);
                 grant.keep();
             }
@@ -283,17 +282,16 @@ public final class StartContainer {
                 runtime.isPlain(run, where)
                         ? ContainerPlanner.Visible.UNCHANGED
                         : ContainerPlanner.Visible.VOID;
-        LeaseRequest wish =
-                new LeaseRequest(
+        Request wish =
+                new Request(
                         wanted.get().request(),
                         candidates,
                         Caller.owner(request),
                         Caller.process(request),
                         new Origin.EngineContainer(
                                 engine.id(ENGINE_LIMIT), Optional.of(Quote.shown(run.image()))),
-                        waiting,
                         time);
-        try (Grant<Claim> grant = take(wanted.get(), wish)) {
+        try (Grant<Claim> grant = take(wanted.get(), wish, waiting)) {
             Optional<Claim> claim = grant.given();
             // The client may have waited for days.
             HostDriver now = inventory.read();
@@ -390,10 +388,10 @@ public final class StartContainer {
         }
     }
 
-    private Grant<Claim> take(Wanted wanted, LeaseRequest request)
+    private Grant<Claim> take(Wanted wanted, Request request, Optional<Waiting> waiting)
             throws RefusedException, IOException {
         try {
-            return leases.take(request);
+            return leases.take(request, waiting);
         } catch (UnavailableException e) {
             throw wanted.byDefault() ? e.to(new Addressee.ByDefault(wanted.request(), false)) : e;
         }

@@ -28,7 +28,6 @@ import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.doctor.DaemonFacts;
 import jnvdocker.doctor.Doctor;
 import jnvdocker.doctor.TestingKubernetes;
-import jnvdocker.grant.LeaseRequest;
 import jnvdocker.grant.Waiting;
 import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.Gpu;
@@ -43,6 +42,7 @@ import jnvdocker.lease.IdleSource;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
+import jnvdocker.lease.Request;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.mesos.agent.MesosPolicy;
 import jnvdocker.nvml.CudaVersions;
@@ -183,33 +183,35 @@ class JsonDocumentsTest {
     private Claim claim(String gpu, Owner owner) throws Exception {
         return parts.leases()
                 .take(
-                        new LeaseRequest(
+                        new Request(
                                 new GpuRequest.Devices(List.of(gpu)),
                                 Set.of(),
                                 owner,
                                 self,
                                 CUDA,
-                                Optional.empty(),
-                                Optional.empty()))
+                                Optional.empty()),
+                        Optional.empty())
                 .keep()
                 .orElseThrow();
     }
 
     private void waitForAll() throws InterruptedException {
         CountDownLatch waiting = new CountDownLatch(1);
-        LeaseRequest all =
-                new LeaseRequest(
+        Waiting waits = new Waiting(Optional.empty(), _ -> waiting.countDown());
+        Request all =
+                new Request(
                         new GpuRequest.Devices(List.of("0", "3")),
                         Set.of(),
                         BOB,
                         self,
                         CUDA,
-                        Optional.of(new Waiting(Optional.empty(), _ -> waiting.countDown())),
                         Optional.empty());
         waiter =
                 Thread.ofVirtual()
                         .start(() ->
-                                assertThrows(IOException.class, () -> parts.leases().take(all)));
+                                assertThrows(
+                                        IOException.class,
+                                        () -> parts.leases().take(all, Optional.of(waits))));
         assertTrue(waiting.await(30, TimeUnit.SECONDS), "no client was notified that it waits");
     }
 

@@ -53,12 +53,12 @@ public final class KeptText {
         return new HoldersText.By(
                 "kept for "
                         + Quote.shown(ticket.owner().name())
-                        + task(ticket.origin()).map(name -> "'s " + name).orElse("")
+                        + task(ticket.request().origin()).map(name -> "'s " + name).orElse("")
                         + " (pid "
-                        + ticket.client().pid()
+                        + ticket.request().client().pid()
                         + ")",
                 ", waiting for "
-                        + LeaseText.requested(ticket.request())
+                        + LeaseText.requested(ticket.requested().request())
                         + " since "
                         + LeaseText.time(ticket.since()));
     }

@@ -9,7 +9,7 @@ import jnvdocker.lease.HolderName;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
-import jnvdocker.lease.Ticket;
+import jnvdocker.lease.Request;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.OtherContainer;
 import jnvdocker.request.GpuRequest;
@@ -103,11 +103,11 @@ public final class LeaseText {
      * The purpose of a waiting client: {@code container train-7}, an image, a program, or {@code
      * Mesos task train}.
      */
-    public static String purpose(Ticket ticket) {
-        if (ticket.container().isPresent()) {
-            return "container " + Quote.shown(ticket.container().get());
+    public static String purpose(Request request) {
+        if (request.container().isPresent()) {
+            return "container " + Quote.shown(request.container().get());
         }
-        Origin origin = ticket.origin();
+        Origin origin = request.origin();
         return switch (origin) {
             case Origin.EngineContainer _, Origin.HostProcess _, Origin.OciContainer _ ->
                     Quote.shown(origin.title());

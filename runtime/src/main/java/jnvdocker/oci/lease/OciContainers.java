@@ -1,8 +1,8 @@
 package jnvdocker.oci.lease;
 
+import jnvdocker.grant.Creation;
 import jnvdocker.grant.FirstScan;
 import jnvdocker.grant.Grant;
-import jnvdocker.grant.LeaseRequest;
 import jnvdocker.grant.Reservations;
 import jnvdocker.holder.Evidence;
 import jnvdocker.holder.Leftovers;
@@ -17,6 +17,7 @@ import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
+import jnvdocker.lease.Request;
 import jnvdocker.lease.text.HoldersText;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.ProcessId;
@@ -176,12 +177,12 @@ public final class OciContainers {
                     .isPresent()) {
                 return last;
             }
-            Optional<LeaseRequest.Over> reserved =
+            Optional<Creation.Over> reserved =
                     last.isPresent() ? Optional.empty() : reservation(creation);
             if (reserved.isPresent()) {
                 return make(creation, reserved, scan, until);
             }
-            Optional<LeaseRequest.Over> before =
+            Optional<Creation.Over> before =
                     last.isPresent()
                             ? Optional.of(over(last.get(), init, until))
                             : predecessor(creation);
@@ -233,15 +234,15 @@ public final class OciContainers {
     }
 
     /** The lease of a container's last start, once nothing of that runs any more. */
-    private LeaseRequest.Over over(Lease last, Optional<ProcessId> next, long until)
+    private Creation.Over over(Lease last, Optional<ProcessId> next, long until)
             throws RefusedException {
         while (true) {
             Life finding = evidence.of(last);
             if (finding instanceof Life.Gone(String why)) {
-                return new LeaseRequest.Over(last, why);
+                return new Creation.Over(last, why);
             }
             if (next.filter(it -> evidence.isNext(it, last)).isPresent()) {
-                return new LeaseRequest.Over(last, "its container is started again");
+                return new Creation.Over(last, "its container is started again");
             }
             if (pace.nanos() - until > 0) {
                 throw new RefusedException(
@@ -262,12 +263,12 @@ public final class OciContainers {
      * The lease of the same user's container that had this one's name, and of which nothing runs:
      * compose starts this one in its place. An engine has no two containers of one name.
      */
-    private Optional<LeaseRequest.Over> predecessor(OciCreation creation) throws IOException {
+    private Optional<Creation.Over> predecessor(OciCreation creation) throws IOException {
         String root = creation.container().root();
         return predecessorOf(creation)
                 .filter(lease -> OciKind.isBelow(root, lease.claim().origin()))
                 .map(lease ->
-                        new LeaseRequest.Over(
+                        new Creation.Over(
                                 lease, Quote.shown(creation.name()) + " is started in its place"));
     }
 
@@ -305,7 +306,7 @@ public final class OciContainers {
     }
 
     /** The GPUs reserved for it become its own. */
-    private Optional<LeaseRequest.Over> reservation(OciCreation creation) throws IOException {
+    private Optional<Creation.Over> reservation(OciCreation creation) throws IOException {
         Optional<Lease> reserved =
                 creation.reservation().isPresent()
                         ? registry.liveOf(creation.reservation().get())
@@ -315,13 +316,13 @@ public final class OciContainers {
             reserved = live(new Container("", creation.container().id())).filter(Lease::isOfClient);
         }
         return reserved.map(lease ->
-                new LeaseRequest.Over(
+                new Creation.Over(
                         lease, "its container " + Quote.shown(creation.name()) + " starts"));
     }
 
     private Optional<Lease> make(
             OciCreation creation,
-            Optional<LeaseRequest.Over> earlier,
+            Optional<Creation.Over> earlier,
             Optional<FirstScan> scan,
             long until)
             throws RefusedException, IOException {
@@ -329,25 +330,21 @@ public final class OciContainers {
         Claim.ContainerRef ref = new Claim.ContainerRef(container.id(), creation.name());
         Optional<Lease> last =
                 earlier.isPresent()
-                        ? earlier.map(LeaseRequest.Over::lease)
+                        ? earlier.map(Creation.Over::lease)
                         : registry.history()
                                 .lastOf(
                                         new Origin.OciContainer(container.root(), Optional.empty()),
                                         container.id());
         Optional<Claim> claim =
                 reservations.claim(
-                        new LeaseRequest(
+                        new Request(
                                 creation.request(),
                                 creation.candidates(),
                                 creation.owner(),
                                 creation.process(),
                                 new Origin.OciContainer(container.root(), creation.image()),
-                                Optional.empty(),
-                                Optional.of(
-                                        new LeaseRequest.Creation(
-                                                ref, earlier, had(last), scan, until)),
-                                creation.time(),
-                                Optional.empty()));
+                                creation.time()),
+                        new Creation(ref, earlier, had(last), scan, until));
         if (claim.isEmpty()) {
             return Optional.empty();
         }

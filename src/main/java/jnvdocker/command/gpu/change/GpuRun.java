@@ -7,12 +7,12 @@ import jnvdocker.command.caller.SlurmGpus;
 import jnvdocker.command.gpu.view.Holding;
 import jnvdocker.core.Leases;
 import jnvdocker.grant.Grant;
-import jnvdocker.grant.LeaseRequest;
 import jnvdocker.grant.Waiting;
 import jnvdocker.host.GpuInventory;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Origin;
+import jnvdocker.lease.Request;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
@@ -144,17 +144,16 @@ public final class GpuRun implements Callable<Integer>, Successor {
                 SlurmGpus.of(request, wanted.orElseThrow(), inventory)
                         .map(SlurmGpus::uuids)
                         .orElse(Set.of());
-        LeaseRequest wish =
-                new LeaseRequest(
+        Request wish =
+                new Request(
                         wanted.orElseThrow(),
                         candidates,
                         Caller.owner(request),
                         process,
                         new Origin.HostProcess(name(command.getFirst())),
-                        waiting,
                         time);
         Optional<Claim> claim;
-        try (Grant<Claim> grant = leases.take(wish)) {
+        try (Grant<Claim> grant = leases.take(wish, waiting)) {
             if (grant.given().isPresent()) {
                 Leases.gpus(grant.given().get(), inventory.read().gpus());
                 leases.reservations().becomes(grant.given().get(), process);

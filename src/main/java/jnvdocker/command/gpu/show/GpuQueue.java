@@ -69,11 +69,17 @@ public final class GpuQueue extends WatchedCommand {
                         new Column<>(
                                 "REQUEST",
                                 Column.Cut.NEXT,
-                                it -> Quote.shown(LeaseText.requested(it.ticket().request()))),
-                        new Column<>("FOR", Column.Cut.LAST, it -> LeaseText.purpose(it.ticket())),
+                                it ->
+                                        Quote.shown(
+                                                LeaseText.requested(
+                                                        it.ticket().requested().request()))),
+                        new Column<>(
+                                "FOR",
+                                Column.Cut.LAST,
+                                it -> LeaseText.purpose(it.ticket().request())),
                         Column.of("SINCE", it -> LeaseText.time(it.ticket().since())),
                         Column.of("AGE", it -> Span.between(it.ticket().since(), now)),
-                        Column.of("PID", it -> it.ticket().client().pid()),
+                        Column.of("PID", it -> it.ticket().request().client().pid()),
                         Column.note("NOTE", Placed::note)),
                 () -> entries(waiting),
                 "nobody waits for GPUs");
@@ -108,10 +114,10 @@ public final class GpuQueue extends WatchedCommand {
 
         private static Entry of(Placed placed) {
             Ticket ticket = placed.ticket();
-            GpuRequest request = ticket.request();
+            GpuRequest request = ticket.requested().request();
             GpuFilter filter =
                     request instanceof GpuRequest.Count(_, GpuFilter its) ? its : GpuFilter.ANY;
-            Purpose purpose = Purpose.of(ticket.origin());
+            Purpose purpose = Purpose.of(ticket.request().origin());
             return new Entry(
                     placed.place(),
                     ticket.owner().name(),
@@ -122,13 +128,13 @@ public final class GpuQueue extends WatchedCommand {
                     filter.model().orElse(null),
                     filter.share().map(MemorySize::bytes).orElse(null),
                     request instanceof GpuRequest.Devices(List<String> ids) ? ids : null,
-                    ticket.container().orElse(null),
+                    ticket.request().container().orElse(null),
                     purpose.image().orElse(null),
                     purpose.command().orElse(null),
                     purpose.task().orElse(null),
                     purpose.pod().orElse(null),
                     ticket.since().toString(),
-                    ticket.client().pid(),
+                    ticket.request().client().pid(),
                     placed.waiter().obstacle().orElse(null),
                     ticket.priority());
         }

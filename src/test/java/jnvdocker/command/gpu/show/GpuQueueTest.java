@@ -8,6 +8,8 @@ import jnvdocker.command.gpu.view.Samples;
 import jnvdocker.core.Leases;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
+import jnvdocker.lease.Request;
+import jnvdocker.lease.Requested;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.ProcessId;
@@ -58,15 +60,9 @@ class GpuQueueTest {
         return new Leases.Waiter(
                 new Ticket(
                         id,
-                        client,
-                        owner,
-                        request,
+                        new Request(request, Set.of(), owner, client, origin, Optional.empty()),
                         Samples.AT_NINE,
-                        origin,
-                        Set.of(),
-                        Optional.empty(),
-                        priority,
-                        Optional.empty()),
+                        priority),
                 Stream.of(obstacle).findFirst());
     }
 
@@ -111,15 +107,13 @@ class GpuQueueTest {
         Ticket ticket =
                 new Ticket(
                         7,
-                        new ProcessId(4707, 1),
-                        new Owner(1000, "alice"),
-                        new GpuRequest.All(),
+                        new Request(
+                                new ProcessId(4707, 1),
+                                new Requested(new GpuRequest.All(), new Owner(1000, "alice")),
+                                CUDA,
+                                Optional.of("train-7")),
                         Samples.AT_NINE,
-                        CUDA,
-                        Set.of(),
-                        Optional.empty(),
-                        0,
-                        Optional.of("train-7"));
+                        0);
         List<Leases.Waiter> waiting = List.of(new Leases.Waiter(ticket, Optional.empty()));
         String line = GpuQueue.listing(waiting, Samples.NOW).lines(Screen.NONE).getLast();
         assertTrue(line.startsWith("1       alice   all GPUs   container train-7   "), line);

@@ -1,0 +1,40 @@
+package jnvdocker.lease;
+
+import jnvdocker.posix.ProcessId;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.words.ForeignText;
+
+import java.time.Duration;
+import java.util.Optional;
+import java.util.Set;
+
+/**
+ * A client's request for GPUs, and its purpose.
+ *
+ * @param client the process that requests them: as long as it lives, it keeps its place in the
+ *     queue, and what it was given is reserved
+ * @param origin of the {@link Claim} that it becomes
+ * @param container the name of the container that waits to be started; empty when it is still to be
+ *     created, or none
+ */
+public record Request(
+        ProcessId client, Requested requested, Origin origin, Optional<String> container) {
+    public Request {
+        container = ForeignText.name(container);
+    }
+
+    /** A request for no container that exists. */
+    public Request(
+            GpuRequest request,
+            Set<String> candidates,
+            Owner owner,
+            ProcessId client,
+            Origin origin,
+            Optional<Duration> time) {
+        this(
+                client,
+                new Requested(request, owner, candidates, time, origin.isScheduled()),
+                origin,
+                Optional.empty());
+    }
+}
