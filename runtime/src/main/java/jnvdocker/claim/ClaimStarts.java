@@ -20,6 +20,7 @@ import jnvdocker.lease.text.Addressee;
 import jnvdocker.lease.text.HoldersText;
 import jnvdocker.lease.text.Refusals;
 import jnvdocker.posix.ProcessId;
+import jnvdocker.registry.Ground;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.registry.LeaseWriter;
 import jnvdocker.registry.RegistryException;
@@ -275,7 +276,7 @@ public final class ClaimStarts {
             Holdings holdings = leases.holdings();
             boolean again =
                     past instanceof Past.Over(Lease lease, String evidenceOfEnd)
-                            && leases.end(lease, evidenceOfEnd);
+                            && keeper.endAsSeen(leases, lease, evidenceOfEnd, Ground.GONE);
             Optional<Lease> own = again ? Optional.empty() : holdings.ofClaim(claim.id());
             if (own.isPresent()) {
                 return own.get().isReservation()

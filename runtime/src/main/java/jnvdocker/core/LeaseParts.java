@@ -165,7 +165,7 @@ public record LeaseParts(
                             world.volumeDriver());
             HolderStops stops =
                     new HolderStops(evidence, world.engine(), world.log(), world.pace());
-            Cancellation cancellation = new Cancellation(registry, remover);
+            Cancellation cancellation = new Cancellation(registry, keeper, remover);
             Grants grants = new Grants(registry, unmanagedScan, keeper, world.pace());
             QueueKeeper queueKeeper =
                     new QueueKeeper(

@@ -604,14 +604,21 @@ public final class Leases {
      */
     public Released releaseByForce(String claim, String who) throws RefusedException, IOException {
         Lease lease = lease(claim);
-        boolean idle = lease.isOfClient() || evidence.of(lease) instanceof Life.Gone;
-        String what = explain(lease);
-        if (!keeper.endByForce(lease, FORCED + who)) {
-            throw new RefusedException(
-                    "claim " + claim + " has just ended by itself",
-                    "'jnvdocker gpu leases --all' says how");
+        while (true) {
+            boolean idle = lease.isOfClient() || evidence.of(lease) instanceof Life.Gone;
+            String what = explain(lease);
+            if (keeper.endByForce(lease, FORCED + who)) {
+                return new Released(lease, idle ? Optional.empty() : Optional.of(what));
+            }
+            // A reservation may have become a container's meanwhile.
+            lease =
+                    registry.stillLive(List.of(lease)).stream()
+                            .findFirst()
+                            .orElseThrow(() ->
+                                    new RefusedException(
+                                            "claim " + claim + " has just ended by itself",
+                                            "'jnvdocker gpu leases --all' says how"));
         }
-        return new Released(lease, idle ? Optional.empty() : Optional.of(what));
     }
 
     /** The GPUs that are kept for the owners of stopped containers, by UUID. */
@@ -754,7 +761,7 @@ public final class Leases {
         try {
             keeper.end(others, Keeper.Caller.WAITER);
         } catch (RegistryException e) {
-            if (registry.unwrittenEnd().isEmpty()) {
+            if (keeper.unwrittenEnd().isEmpty()) {
                 throw e;
             }
             LOG.debug("the end of a lease is not written: {}", e.getMessage());
@@ -763,7 +770,7 @@ public final class Leases {
 
     /** Why leases are shown although their holders may be gone: for people, with what to do. */
     public Optional<String> unwrittenEnd() {
-        return registry.unwrittenEnd()
+        return keeper.unwrittenEnd()
                 .map(why ->
                         "leases that have ended since cannot be recorded, and are still shown: "
                                 + why);

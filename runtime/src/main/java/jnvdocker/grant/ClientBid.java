@@ -15,6 +15,7 @@ import jnvdocker.lease.Request;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.lease.text.Addressee;
+import jnvdocker.registry.Ground;
 import jnvdocker.registry.LeaseWriter;
 import jnvdocker.request.GpuFilter;
 import jnvdocker.request.GpuRequest;
@@ -229,7 +230,9 @@ final class ClientBid implements Grants.Bid<Claim> {
     /** Empty when the lease that is to end has become another since it was seen. */
     private Optional<Grants.Outcome<Claim>> begin(Outcome.Chosen chosen, LeaseWriter leases) {
         Optional<Creation.Over> earlier = earlier(leases.holdings());
-        if (earlier.isPresent() && !leases.end(earlier.get().lease(), earlier.get().evidence())) {
+        if (earlier.isPresent()
+                && !keeper.endAsSeen(
+                        leases, earlier.get().lease(), earlier.get().evidence(), Ground.GONE)) {
             return Optional.empty();
         }
         return Optional.of(

@@ -124,7 +124,7 @@ public final class Grants {
      * been ended by force: its holder may have opened its GPUs after the scan.
      */
     public <T> Outcome<T> decide(Bid<T> bid) throws RefusedException, IOException {
-        long forced = registry.forced();
+        long forced = keeper.forced();
         Optional<List<GpuUse>> scanned =
                 bid.needsScan(registry.holdings()) ? Optional.of(bid.scan()) : Optional.empty();
         while (true) {
@@ -139,14 +139,14 @@ public final class Grants {
                     registry.decide(leases ->
                             (blind
                                             ? bid.needsScan(leases.holdings())
-                                            : registry.forced() != asOf
+                                            : keeper.forced() != asOf
                                                     || !seen.isOf(leases.holdings()))
                                     ? Optional.empty()
                                     : bid.decide(leases, seen.uses()));
             if (outcome.isPresent()) {
                 return outcome.get();
             }
-            long now = registry.forced();
+            long now = keeper.forced();
             if (blind ? bid.needsScan(registry.holdings()) : now != forced) {
                 forced = now;
                 scanned = Optional.of(bid.scan());

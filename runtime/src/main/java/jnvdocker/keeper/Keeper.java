@@ -10,7 +10,10 @@ import jnvdocker.lease.Lease;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.PermanentThread;
 import jnvdocker.posix.ProcessId;
+import jnvdocker.registry.Ground;
 import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.registry.LeaseWriter;
+import jnvdocker.registry.RegistryException;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -28,6 +31,7 @@ import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
+import java.util.concurrent.atomic.AtomicLong;
 import java.util.stream.Collectors;
 
 /**
@@ -63,6 +67,11 @@ public final class Keeper implements AutoCloseable {
      * container is started again under the lease that it has, and nothing on disk records that.
      */
     private final Map<String, ProcessId> unwritten = new ConcurrentHashMap<>();
+
+    private final AtomicLong forced = new AtomicLong();
+
+    /** Why an end could not be written; empty once one could again. */
+    private volatile Optional<String> unwrittenEnd = Optional.empty();
 
     private final Object turn = new Object();
     private Set<Long> wanted = new HashSet<>();
@@ -138,7 +147,7 @@ public final class Keeper implements AutoCloseable {
      *
      * @param seen the lease that it is about: by now it may be another start's
      */
-    private record Over(Lease seen, String evidence, boolean said) {}
+    private record Over(Lease seen, String evidence, Ground ground) {}
 
     /** Does all of that by itself, until it is closed. */
     public Keeper start() {
@@ -285,13 +294,13 @@ public final class Keeper implements AutoCloseable {
             unwritten.remove(claim);
             comebacks.lives(claim);
         } else if (word.isPresent() && !(life instanceof Life.Unknown)) {
-            endNow(word.get().seen(), word.get().evidence(), word.get().said());
+            endNow(word.get().seen(), word.get().evidence(), word.get().ground());
         } else if (!isOver(lease)) {
             if (!isMountedUnwritten(claim)) {
                 comebacks.find(claim, Duration.ZERO);
             }
         } else if (life instanceof Life.Gone(String why)) {
-            endNow(lease, why, false);
+            endNow(lease, why, Ground.GONE);
         }
     }
 
@@ -472,7 +481,7 @@ public final class Keeper implements AutoCloseable {
      * @throws IOException when the end cannot be written
      */
     public boolean end(Lease seen, String why, boolean said) throws IOException {
-        over.put(seen.id(), new Over(seen, why, said));
+        over.put(seen.id(), new Over(seen, why, said ? Ground.SAID_BY_ENGINE : Ground.GONE));
         awaitCheck(List.of(seen));
         IOException failure = failures.get(seen.id());
         if (failure != null) {
@@ -482,41 +491,91 @@ public final class Keeper implements AutoCloseable {
     }
 
     /**
+     * Ends a lease as its caller has seen it, in the transaction of a decision: all ends of leases
+     * are written here. A caller that decides on more than the end gives the GPUs to the holder's
+     * next start.
+     *
+     * @return false when it has ended meanwhile, or is another one by now
+     */
+    public boolean endAsSeen(LeaseWriter leases, Lease seen, String why, Ground ground) {
+        boolean ended = leases.end(seen, why, ground);
+        if (ended && ground == Ground.FORCE) {
+            forced.incrementAndGet();
+        }
+        return ended;
+    }
+
+    /**
+     * How many leases were ended by force, since this object was made: what their holders do since
+     * then no scan of before has seen.
+     */
+    public long forced() {
+        return forced.get();
+    }
+
+    /**
+     * Why leases are still live although their ends were seen; empty when no such lease is known.
+     */
+    public Optional<String> unwrittenEnd() {
+        return unwrittenEnd;
+    }
+
+    /**
      * Ends a lease, unless a process of its holder still uses its GPUs, or others that share its
-     * cgroup may still open them: it stays until that can be put right.
+     * cgroup may still open them: it stays until that can be put right, or is ended by force.
      *
      * @return false when it stays, has ended meanwhile, or is another one by now
      */
-    private boolean endNow(Lease lease, String why, boolean said) throws IOException {
-        if (isLeftBehind(lease)) {
+    private boolean endNow(Lease lease, String why, Ground ground) throws IOException {
+        boolean byForce = ground == Ground.FORCE;
+        if (!byForce && isLeftBehind(lease)) {
             return false;
         }
-        boolean ended;
+        String evidenceOfEnd = byForce ? why : evidence.ofEnd(lease, why);
         synchronized (this) {
-            if (registry.stillLive(List.of(lease)).stream().noneMatch(now -> now.isStill(lease))) {
+            // The next holder may have its GPUs by now.
+            if (registry.stillLive(List.of(lease)).stream().noneMatch(now -> now.isStill(lease))
+                    || !isClean(lease, byForce)
+                    || !write(lease, evidenceOfEnd, ground)) {
                 return false;
             }
-            try {
-                evidence.kind(lease).clean(lease);
-            } catch (IOException e) {
-                if (!isOfThePast(lease)) {
-                    if (evidence.keep(lease, e.getMessage())) {
-                        LOG.error(
-                                "lease {} of claim {} cannot end: {}",
-                                lease.id(),
-                                lease.claim().id(),
-                                e.getMessage());
-                    }
-                    return false;
+        }
+        evidence.forget(lease);
+        comebacks.lives(lease.claim().id());
+        return true;
+    }
+
+    /** Takes back what was given with the GPUs; a lease stays as long as that cannot be done. */
+    private boolean isClean(Lease lease, boolean byForce) {
+        try {
+            evidence.kind(lease).clean(lease);
+            return true;
+        } catch (IOException e) {
+            if (byForce) {
+                LOG.error("lease {} ends by force, though {}", lease.id(), e.getMessage());
+            } else if (!isOfThePast(lease)) {
+                if (evidence.keep(lease, e.getMessage())) {
+                    LOG.error(
+                            "lease {} of claim {} cannot end: {}",
+                            lease.id(),
+                            lease.claim().id(),
+                            e.getMessage());
                 }
+                return false;
             }
-            ended = registry.end(lease, evidence.ofEnd(lease, why), said);
+            return true;
         }
-        if (ended) {
-            evidence.forget(lease);
-            comebacks.lives(lease.claim().id());
+    }
+
+    private boolean write(Lease lease, String why, Ground ground) throws IOException {
+        try {
+            boolean ended = registry.decide(leases -> endAsSeen(leases, lease, why, ground));
+            unwrittenEnd = ended ? Optional.empty() : unwrittenEnd;
+            return ended;
+        } catch (RegistryException e) {
+            unwrittenEnd = Optional.of(e.getMessage());
+            throw e;
         }
-        return ended;
     }
 
     /**
@@ -525,27 +584,16 @@ public final class Keeper implements AutoCloseable {
      * @return false when it has ended meanwhile, or is another one by now
      */
     public boolean endUnused(Lease seen, String why) throws IOException {
-        return endNow(seen, why, false);
+        return endNow(seen, why, Ground.GONE);
     }
 
     /**
-     * Ends a lease though its holder may live.
+     * Ends a lease as it was seen, though its holder may live.
      *
-     * @return false when it has ended meanwhile
+     * @return false when it has ended meanwhile, or is another one by now
      */
-    public boolean endByForce(Lease lease, String why) throws IOException {
-        synchronized (this) {
-            try {
-                // The next holder may have its GPUs by now.
-                if (!registry.stillLive(List.of(lease)).isEmpty()) {
-                    evidence.kind(lease).clean(lease);
-                }
-            } catch (IOException e) {
-                LOG.error("lease {} ends by force, though {}", lease.id(), e.getMessage());
-            }
-            evidence.forget(lease);
-            return registry.endByForce(lease, why);
-        }
+    public boolean endByForce(Lease seen, String why) throws IOException {
+        return endNow(seen, why, Ground.FORCE);
     }
 
     /**

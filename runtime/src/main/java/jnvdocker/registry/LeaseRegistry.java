@@ -20,7 +20,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.concurrent.atomic.AtomicLong;
 import java.util.random.RandomGenerator;
 
 /**
@@ -41,11 +40,6 @@ public final class LeaseRegistry implements AutoCloseable {
     private final BootTime time;
     private final RandomGenerator random;
     private final Changes changes = new Changes();
-    private final AtomicLong forced = new AtomicLong();
-
-    /** Why an end could not be written; empty once one could again. */
-    private volatile Optional<String> unwrittenEnd = Optional.empty();
-
     private boolean following;
 
     /** The live leases as they are on disk. */
@@ -188,82 +182,6 @@ public final class LeaseRegistry implements AutoCloseable {
     public <T> T decide(Decision<T> decision) throws IOException {
         return database.transaction(transaction ->
                 decision.on(new LeaseWriter(transaction, holdingsNow(), time, boot, events)));
-    }
-
-    /**
-     * Ends a lease, unless that was done already or it is no longer the one that was checked: a
-     * reservation may have become a container's, or docker may have mounted it again.
-     */
-    public boolean end(Lease seen, String evidence) throws IOException {
-        return end(seen, evidence, false);
-    }
-
-    /**
-     * Ends a lease likewise.
-     *
-     * @param said whether its engine says that the container has ended, which it does not when it
-     *     has ended with its engine
-     */
-    public boolean end(Lease seen, String evidence, boolean said) throws IOException {
-        return end(seen, "stopped", said, leases -> leases.end(seen, evidence));
-    }
-
-    /**
-     * Ends a claim's lease though its holder may live; it counts again when it is next started.
-     *
-     * @return false when the lease has ended meanwhile
-     */
-    public boolean endByForce(Lease lease, String evidence) throws IOException {
-        return end(
-                lease,
-                "released",
-                true,
-                leases -> {
-                    forced.incrementAndGet();
-                    return leases.endNow(lease, evidence);
-                });
-    }
-
-    /**
-     * How many leases were ended by force, since this object was made: what their holders do since
-     * then no scan of before has seen.
-     */
-    public long forced() {
-        return forced.get();
-    }
-
-    private boolean end(Lease lease, String mark, boolean marked, Decision<Boolean> end)
-            throws IOException {
-        try {
-            boolean ended =
-                    database.transaction(transaction -> {
-                        boolean done =
-                                end.on(
-                                        new LeaseWriter(
-                                                transaction, holdingsNow(), time, boot, events));
-                        if (done) {
-                            transaction.update(
-                                    "UPDATE claim SET " + mark + " = ? WHERE id = ?",
-                                    marked ? 1 : 0,
-                                    lease.claim().id());
-                        }
-                        return done;
-                    });
-            if (ended) {
-                unwrittenEnd = Optional.empty();
-            }
-            return ended;
-        } catch (RegistryException e) {
-            unwrittenEnd = Optional.of(e.getMessage());
-            throw e;
-        }
-    }
-
-    /**
-     * Why leases are still live although their ends were seen; empty when no such lease is known.
-     */
-    public Optional<String> unwrittenEnd() {
-        return unwrittenEnd;
     }
 
     /** The tickets of waiting clients, in order of their numbers. */

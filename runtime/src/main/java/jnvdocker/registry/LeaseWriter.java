@@ -295,16 +295,6 @@ public final class LeaseWriter {
                         == 1);
     }
 
-    /**
-     * Ends a lease, unless it has ended or become another's since it was seen: a reservation may be
-     * a container's by now, or docker may have mounted it again.
-     *
-     * @return whether it has ended by this
-     */
-    public boolean end(Lease seen, String evidence) {
-        return isStill(seen) && endNow(seen, evidence);
-    }
-
     /** Nothing is kept any more for the owner of a stopped container. */
     public void forgetStop(String claim) {
         perform(() ->
@@ -328,41 +318,52 @@ public final class LeaseWriter {
         });
     }
 
-    /** Ends a lease as far as its number is the same, whatever it has become. */
-    boolean endNow(Lease lease, String why) {
+    /**
+     * Ends a lease, unless it has ended or become another's since it was seen: a reservation may be
+     * a container's by now, or docker may have mounted it again.
+     *
+     * @return whether it has ended by this
+     */
+    public boolean end(Lease seen, String why, Ground ground) {
+        if (!isStill(seen)) {
+            return false;
+        }
         String evidence = ForeignText.line(why);
         // One of another boot has ended before this one began.
-        boolean own = lease.boot().equals(boot);
-        long up = own ? time.up() : 0;
+        long up = seen.boot().equals(boot) ? time.up() : 0;
         Instant at = time.at(up);
-        boolean ended =
-                perform(() -> {
-                    boolean done =
-                            transaction.update(
-                                            "UPDATE lease SET until = max(since, ?), until_up = ?,"
-                                                + " until_boot = ?, evidence = ? WHERE id = ? AND"
-                                                + " until IS NULL",
-                                            at.toEpochMilli(),
-                                            up,
-                                            boot,
-                                            evidence,
-                                            lease.id())
-                                    == 1;
-                    if (done && lease.claim().origin().isOverWithItsLease()) {
-                        transaction.update(
-                                "UPDATE claim SET forgotten = ? WHERE id = ? AND forgotten IS NULL",
-                                time.now().toEpochMilli(),
-                                lease.claim().id());
-                    }
-                    if (done && lease.claim().owner().isTrial()) {
-                        HistoryRows.deleteTrial(transaction, lease);
-                    }
-                    return done;
-                });
-        if (ended) {
-            transaction.afterwards(() -> events.released(lease, at, evidence));
+        return perform(() -> {
+            boolean ended =
+                    transaction.update(
+                                    "UPDATE lease SET until = max(since, ?), until_up = ?,"
+                                            + " until_boot = ?, evidence = ? WHERE id = ? AND"
+                                            + " until IS NULL",
+                                    at.toEpochMilli(),
+                                    up,
+                                    boot,
+                                    evidence,
+                                    seen.id())
+                            == 1;
+            if (ended) {
+                afterEnd(seen, ground);
+                transaction.afterwards(() -> events.released(seen, at, evidence));
+            }
+            return ended;
+        });
+    }
+
+    private void afterEnd(Lease lease, Ground ground) throws SQLException {
+        String claim = lease.claim().id();
+        transaction.update("UPDATE claim SET " + ground.mark + " WHERE id = ?", claim);
+        if (lease.claim().origin().isOverWithItsLease()) {
+            transaction.update(
+                    "UPDATE claim SET forgotten = ? WHERE id = ? AND forgotten IS NULL",
+                    time.now().toEpochMilli(),
+                    claim);
         }
-        return ended;
+        if (lease.claim().owner().isTrial()) {
+            HistoryRows.deleteTrial(transaction, lease);
+        }
     }
 
     /** Statements of this transaction. */

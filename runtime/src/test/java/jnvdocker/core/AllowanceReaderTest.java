@@ -68,7 +68,7 @@ class AllowanceReaderTest {
         now = at(from);
         Claim claim = reserve(owner, gpus);
         now = at(until);
-        registry.end(registry.liveOf(claim.id()).orElseThrow(), "gone");
+        TestingLeases.end(registry, registry.liveOf(claim.id()).orElseThrow(), "gone");
     }
 
     private Claim reserve(Owner owner, Gpu... gpus) throws IOException {

@@ -58,7 +58,7 @@ class FullDiskTest extends SimulatedWorldTest {
         mount("a");
         String before = Files.readString(lease());
         world.daemon.parts().volumes().unmount(VOLUME, "a");
-        world.daemon.parts().registry().end(live().getFirst(), "seen");
+        TestingLeases.end(world.daemon.parts().registry(), live().getFirst(), "seen");
         fill();
         mount("b");
         assertEquals(before, Files.readString(lease()));

@@ -78,7 +78,7 @@ class LostGroupsTest {
         Path used = group("jnvdocker-" + TestingLeases.newKey().id(), true);
         Claim over = TestingLeases.claim(TestingLeases.newKey().id(), ALICE, B);
         TestingLeases.reserve(registry, over, TestingLeases.CLIENT);
-        registry.end(registry.liveOf(over.id()).orElseThrow(), "it has ended");
+        TestingLeases.end(registry, registry.liveOf(over.id()).orElseThrow(), "it has ended");
         Path ended = group("jnvdocker-" + over.id(), false);
         Process process = new ProcessBuilder("sleep", "1000").start();
         try {

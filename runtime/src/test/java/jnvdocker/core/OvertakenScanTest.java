@@ -140,7 +140,10 @@ class OvertakenScanTest {
     @Test
     void leaseThatEndsByItselfWhileUsesAreAssignedLeavesItsProgramToNobody() throws Exception {
         amidTheAssignment =
-                Optional.of(() -> assertTrue(parts.registry().end(lease, "its container is gone")));
+                Optional.of(() ->
+                        assertTrue(
+                                TestingLeases.end(
+                                        parts.registry(), lease, "its container is gone")));
         assertThatNobodyGetsTheGpu(program);
         assertEquals(List.of(), parts.registry().live());
     }

@@ -10,6 +10,7 @@ import jnvdocker.lease.Claim;
 import jnvdocker.lease.RefusedStart;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.posix.ProcessId;
+import jnvdocker.registry.Ground;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.words.Refusal;
@@ -172,7 +173,11 @@ class RefusedStartTest {
         registry.claims().created(CLAIM.key());
         TestingLeases.mount(registry, CLAIM, "use", ENGINE);
         registry.unmounted(CLAIM.id(), "use");
-        registry.end(registry.liveOf(CLAIM.id()).orElseThrow(), "it is gone", said);
+        TestingLeases.end(
+                registry,
+                registry.liveOf(CLAIM.id()).orElseThrow(),
+                "it is gone",
+                said ? Ground.SAID_BY_ENGINE : Ground.GONE);
     }
 
     @Test

@@ -506,7 +506,7 @@ class IdleKeeperTest {
         tick();
         Lease lease = registry.liveOf(hold(A).claim().id()).orElseThrow();
         pass(Duration.ofHours(1));
-        assertTrue(registry.end(lease, "seen"));
+        assertTrue(TestingLeases.end(registry, lease, "seen"));
         pass(Duration.ofSeconds(10));
         assertEquals("", idle());
         hold(A);

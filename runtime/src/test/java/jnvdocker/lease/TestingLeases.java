@@ -3,6 +3,7 @@ package jnvdocker.lease;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.Part;
 import jnvdocker.posix.ProcessId;
+import jnvdocker.registry.Ground;
 import jnvdocker.registry.HostClock;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.request.GpuRequest;
@@ -245,6 +246,17 @@ public final class TestingLeases {
     public static Ticket ticket(long id, Owner owner, GpuRequest request) {
         return new Ticket(
                 id, new Request(request, Set.of(), owner, CLIENT, CUDA, Optional.empty()), THEN, 0);
+    }
+
+    /** Ends a lease as it was seen, though nothing finds that its holder is gone. */
+    public static boolean end(LeaseRegistry registry, Lease seen, String why) throws IOException {
+        return end(registry, seen, why, Ground.GONE);
+    }
+
+    /** Ends a lease likewise. */
+    public static boolean end(LeaseRegistry registry, Lease seen, String why, Ground ground)
+            throws IOException {
+        return registry.decide(leases -> leases.end(seen, why, ground));
     }
 
     /** Makes a claim and reserves its GPUs; fails where others have them. */

@@ -93,7 +93,7 @@ class GpuTimeTest extends OneRegistryTest {
         at(4);
         assertEquals(List.of(use(ALICE, 6, 1, 1, 2, 4)), since(0).users());
         assertEquals(List.of(use(ALICE, 2, 1, 1, 2, 4)), since(3).users());
-        registry.end(lease, "seen");
+        TestingLeases.end(registry, lease, "seen");
         at(9);
         assertEquals(List.of(use(ALICE, 6, 1, 1, 0, 4)), since(0).users());
     }
@@ -105,13 +105,13 @@ class GpuTimeTest extends OneRegistryTest {
         Lease second = beside(first, 1);
         assertEquals(List.of(use(ALICE, 2, 2, 2, 2, 1)), since(0).users());
         at(3);
-        registry.end(first, "seen");
+        TestingLeases.end(registry, first, "seen");
         Lease third = beside(second, 4);
         at(6);
-        registry.end(second, "seen");
+        TestingLeases.end(registry, second, "seen");
         at(7);
         assertEquals(List.of(use(ALICE, 14, 3, 3, 2, 7)), since(0).users());
-        registry.end(third, "seen");
+        TestingLeases.end(registry, third, "seen");
         at(9);
         assertEquals(List.of(use(ALICE, 14, 3, 3, 0, 7)), since(0).users());
         assertEquals(Duration.ofHours(8), since(3).total());
@@ -125,7 +125,7 @@ class GpuTimeTest extends OneRegistryTest {
         at(4);
         assertEquals(
                 List.of(use(BOB, 2, 1, 1, 0.5, 4), use(ALICE, 1, 1, 1, 0.25, 4)), since(0).users());
-        registry.end(alices, "seen");
+        TestingLeases.end(registry, alices, "seen");
         at(8);
         assertEquals(
                 List.of(use(BOB, 4, 1, 1, 0.5, 8), use(ALICE, 1, 1, 1, 0, 4)), since(0).users());
@@ -139,7 +139,7 @@ class GpuTimeTest extends OneRegistryTest {
         Lease alices = mounted(0, ALICE, three);
         mounted(0, BOB, unknown);
         at(7);
-        registry.end(alices, "seen");
+        TestingLeases.end(registry, alices, "seen");
         at(14);
         assertEquals(
                 List.of(use(BOB, 14, 1, 1, 1, 14), use(ALICE, 3, 1, 1, 0, 7)), since(0).users());
@@ -148,7 +148,8 @@ class GpuTimeTest extends OneRegistryTest {
         assertEquals(Duration.ofMinutes(15), idleOf(since(0), ALICE));
         Claim nothing = reserve(ALICE, three);
         at(21);
-        registry.end(registry.liveOf(nothing.id()).orElseThrow(), "docker was not run");
+        TestingLeases.end(
+                registry, registry.liveOf(nothing.id()).orElseThrow(), "docker was not run");
         assertEquals(Duration.ofHours(6), since(0).of(ALICE));
         at(30);
         assertEquals(1, registry.history().fold(Duration.ofHours(1), 9));
@@ -211,7 +212,7 @@ class GpuTimeTest extends OneRegistryTest {
         assertEquals(START.plus(Duration.ofHours(4)), early.until());
         assertEquals(Duration.ofHours(1), early.of(BOB));
         assertEquals(1, early.users().getLast().leases());
-        registry.end(live, "seen");
+        TestingLeases.end(registry, live, "seen");
     }
 
     @Test
@@ -219,7 +220,8 @@ class GpuTimeTest extends OneRegistryTest {
         at(0);
         Claim claim = reserve(ALICE, A);
         at(1);
-        registry.end(registry.liveOf(claim.id()).orElseThrow(), "docker was not run");
+        TestingLeases.end(
+                registry, registry.liveOf(claim.id()).orElseThrow(), "docker was not run");
         assertEquals(List.of(use(ALICE, 1, 0, 0, 0, 1)), since(0).users());
     }
 
@@ -227,7 +229,7 @@ class GpuTimeTest extends OneRegistryTest {
     void aContainerThatIsStartedAgainIsOneWithManyLeases() throws Exception {
         Lease first = mounted(0, ALICE, A);
         at(1);
-        registry.end(first, "seen");
+        TestingLeases.end(registry, first, "seen");
         at(2);
         TestingLeases.mount(registry, first.claim(), "use", DOCKERD);
         at(4);
@@ -634,7 +636,7 @@ class GpuTimeTest extends OneRegistryTest {
     private Lease lease(int from, int until, Owner owner, Gpu... gpus) throws IOException {
         Lease lease = mounted(from, owner, gpus);
         at(until);
-        assertTrue(registry.end(lease, "seen"));
+        assertTrue(TestingLeases.end(registry, lease, "seen"));
         return lease;
     }
 }

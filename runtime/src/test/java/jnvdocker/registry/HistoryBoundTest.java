@@ -92,10 +92,11 @@ class HistoryBoundTest extends OneRegistryTest {
     @Test
     void reservationReleasedByForceOrUsedByAContainerIsNotAddedUp() throws Exception {
         Claim forced = reserve(ALICE, A);
-        registry.end(registry.liveOf(forced.id()).orElseThrow(), "released by force: root");
+        TestingLeases.end(
+                registry, registry.liveOf(forced.id()).orElseThrow(), "released by force: root");
         Claim claim = reserve(BOB, B);
         TestingLeases.mount(registry, claim, "use", DOCKERD);
-        registry.end(registry.liveOf(claim.id()).orElseThrow(), "seen");
+        TestingLeases.end(registry, registry.liveOf(claim.id()).orElseThrow(), "seen");
         reserve(BOB, B);
         now = now.plus(Duration.ofHours(2));
         assertEquals(0, fold());
@@ -105,7 +106,8 @@ class HistoryBoundTest extends OneRegistryTest {
     @Test
     void aClaimThatIsNotForgottenStays() throws Exception {
         Claim claim = reserve(ALICE, A);
-        registry.end(registry.liveOf(claim.id()).orElseThrow(), "docker run has ended");
+        TestingLeases.end(
+                registry, registry.liveOf(claim.id()).orElseThrow(), "docker run has ended");
         now = now.plus(Duration.ofHours(2));
         assertEquals(1, fold());
         assertEquals(Optional.of(claim), registry.claims().claim(claim.id()));
@@ -139,7 +141,10 @@ class HistoryBoundTest extends OneRegistryTest {
     private void abandoned(Owner owner, Gpu... gpus) throws IOException {
         Claim claim = reserve(owner, gpus);
         now = now.plusMillis(125);
-        registry.end(registry.liveOf(claim.id()).orElseThrow(), "docker run (pid 1) has ended");
+        TestingLeases.end(
+                registry,
+                registry.liveOf(claim.id()).orElseThrow(),
+                "docker run (pid 1) has ended");
         registry.claims().forget(claim.id());
     }
 

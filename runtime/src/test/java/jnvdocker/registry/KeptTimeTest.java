@@ -47,7 +47,7 @@ class KeptTimeTest extends OneRegistryTest {
         at(from);
         Lease lease = begin(owner, gpus);
         at(until);
-        assertTrue(registry.end(lease, "seen"));
+        assertTrue(TestingLeases.end(registry, lease, "seen"));
     }
 
     private void assertHours(int hours, Owner owner, int from, Optional<Duration> kept)
@@ -100,7 +100,7 @@ class KeptTimeTest extends OneRegistryTest {
         at(0);
         Lease lease = begin(ALICE, A, B);
         at(1);
-        assertTrue(registry.end(lease, "seen"));
+        assertTrue(TestingLeases.end(registry, lease, "seen"));
         registry.decide(leases -> {
             leases.forgetStop(lease.claim().id());
             return null;
@@ -129,9 +129,9 @@ class KeptTimeTest extends OneRegistryTest {
         });
         Lease second = TestingLeases.mount(registry, claim, "use", DOCKERD);
         at(1);
-        registry.end(second, "seen");
+        TestingLeases.end(registry, second, "seen");
         at(4);
-        registry.end(first, "seen");
+        TestingLeases.end(registry, first, "seen");
         at(9);
         assertHours(6, ALICE, 0, KEPT);
     }
@@ -143,8 +143,8 @@ class KeptTimeTest extends OneRegistryTest {
         TestingLeases.reserve(registry, claim, CLIENT);
         Lease forced = begin(ALICE, B);
         at(1);
-        registry.end(registry.liveOf(claim.id()).orElseThrow(), "seen");
-        registry.end(forced, "released by force by root");
+        TestingLeases.end(registry, registry.liveOf(claim.id()).orElseThrow(), "seen");
+        TestingLeases.end(registry, forced, "released by force by root");
         at(9);
         assertHours(2, ALICE, 0, KEPT);
     }

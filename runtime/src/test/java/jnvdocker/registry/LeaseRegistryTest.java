@@ -79,8 +79,8 @@ class LeaseRegistryTest extends OneRegistryTest {
         assertThrows(RegistryException.class, () -> reserve(TWO));
         Lease lease = registry.liveOf(ONE.id()).orElseThrow();
         now = now.plusSeconds(60);
-        registry.end(lease, "gone");
-        registry.end(lease, "gone");
+        TestingLeases.end(registry, lease, "gone");
+        TestingLeases.end(registry, lease, "gone");
         registry.decide(leases -> leases.recover(ONE, lease.holder()));
         assertEquals(
                 List.of(
@@ -111,8 +111,8 @@ class LeaseRegistryTest extends OneRegistryTest {
         assertEquals(
                 List.of(lease, registry.liveOf(second.id()).orElseThrow()),
                 registry.decide(leases -> leases.liveOn(ONE)));
-        registry.end(lease, "gone");
-        registry.end(registry.liveOf(second.id()).orElseThrow(), "gone");
+        TestingLeases.end(registry, lease, "gone");
+        TestingLeases.end(registry, registry.liveOf(second.id()).orElseThrow(), "gone");
         registry.claims().restore(ONE, true);
         granted(ONE, "use");
         assertEquals(
@@ -186,24 +186,24 @@ class LeaseRegistryTest extends OneRegistryTest {
         reserve(ONE);
         Lease reservation = live(ONE);
         Lease mounted = granted(ONE, "use");
-        assertFalse(registry.end(reservation, "seen"));
+        assertFalse(TestingLeases.end(registry, reservation, "seen"));
         granted(ONE, "use");
-        assertFalse(registry.end(mounted, "seen"));
+        assertFalse(TestingLeases.end(registry, mounted, "seen"));
         registry.unmounted(ONE.id(), "use");
         TestingLeases.start(registry, ONE, INIT, Optional.empty());
-        assertFalse(registry.end(mounted, "seen"));
-        assertTrue(registry.end(live(ONE), "seen"));
+        assertFalse(TestingLeases.end(registry, mounted, "seen"));
+        assertTrue(TestingLeases.end(registry, live(ONE), "seen"));
     }
 
     @Test
     void eachStartOfAContainerIsALeaseOfItsOwn() throws Exception {
         reserve(ONE);
         Lease first = granted(ONE, "use");
-        registry.end(first, "seen");
+        TestingLeases.end(registry, first, "seen");
         Lease second = granted(ONE, "use");
         assertTrue(second.id() > first.id());
         assertEquals(1, second.mounts());
-        registry.end(second, "again");
+        TestingLeases.end(registry, second, "again");
         assertEquals(
                 List.of("again", "seen"),
                 registry.history().past(Long.MAX_VALUE, 9).stream()
@@ -228,17 +228,17 @@ class LeaseRegistryTest extends OneRegistryTest {
         registry.claims().restore(TWO, true);
         granted(TWO, "use");
         assertStopped(Map.of());
-        registry.end(live(TWO), "gone");
+        TestingLeases.end(registry, live(TWO), "gone");
         assertStopped(Map.of(A, TWO, B, TWO));
         assertEquals(BOB, registry.holdings().stopped().get(A.uuid()).owner());
         // The same user's reservation comes to nothing.
         Claim another = claim("333333333333", BOB, B);
         reserve(another);
-        registry.end(live(another), "gone");
+        TestingLeases.end(registry, live(another), "gone");
         assertStopped(Map.of(A, TWO, B, TWO));
         reserve(ONE);
         assertStopped(Map.of(B, TWO));
-        registry.end(live(ONE), "gone");
+        TestingLeases.end(registry, live(ONE), "gone");
         assertStopped(Map.of(B, TWO));
         registry.decide(leases -> {
             leases.forgetStop(TWO.id());
@@ -252,8 +252,8 @@ class LeaseRegistryTest extends OneRegistryTest {
         reserve(ONE);
         Lease lease = live(ONE);
         now = now.plusSeconds(60);
-        assertTrue(registry.end(lease, "seen"));
-        assertFalse(registry.end(lease, "seen again"));
+        assertTrue(TestingLeases.end(registry, lease, "seen"));
+        assertFalse(TestingLeases.end(registry, lease, "seen again"));
         Lease past = registry.history().past(Long.MAX_VALUE, 9).getFirst();
         assertEquals(Optional.of(new Lease.End(now, "seen")), past.end());
         assertEquals(Map.of(A.uuid(), now), registry.holdings().idleSince());
@@ -264,7 +264,7 @@ class LeaseRegistryTest extends OneRegistryTest {
         reserve(ONE);
         Instant since = now;
         now = now.minus(Duration.ofDays(1));
-        registry.end(live(ONE), "seen");
+        TestingLeases.end(registry, live(ONE), "seen");
         assertEquals(
                 since,
                 registry.history().past(Long.MAX_VALUE, 9).getFirst().end().orElseThrow().at());
@@ -279,7 +279,7 @@ class LeaseRegistryTest extends OneRegistryTest {
         assertEquals(
                 Holder.of(DOCKERD, Optional.of(INIT), Optional.of("/sys/fs/cgroup/c")),
                 live(ONE).holder());
-        registry.end(live(ONE), "seen");
+        TestingLeases.end(registry, live(ONE), "seen");
         Holder late = lease.holder().startedAs(CLIENT, Optional.empty());
         assertEquals(Optional.empty(), registry.decide(leases -> leases.hold(lease, late)));
         assertEquals(
@@ -291,7 +291,7 @@ class LeaseRegistryTest extends OneRegistryTest {
     void aForgottenClaimIsNoClaimButItsLeasesAreHistory() throws Exception {
         reserve(ONE);
         registry.claims().created(ONE.key());
-        registry.end(live(ONE), "seen");
+        TestingLeases.end(registry, live(ONE), "seen");
         registry.claims().forget(ONE.id());
         assertEquals(Optional.empty(), registry.claims().claim(ONE.id()));
         assertFalse(registry.claims().hasVolume(ONE.id()));
@@ -305,7 +305,8 @@ class LeaseRegistryTest extends OneRegistryTest {
     @Test
     void claimReleasedByForceCountsAgainWhenItIsStarted() throws Exception {
         reserve(ONE);
-        registry.endByForce(granted(ONE, "use"), "released by force: root, it hangs");
+        TestingLeases.end(
+                registry, granted(ONE, "use"), "released by force: root, it hangs", Ground.FORCE);
         assertTrue(registry.claims().isReleased(ONE.id(), INIT));
         assertEquals(Optional.empty(), registry.liveOf(ONE.id()));
         granted(ONE, "use");
@@ -316,7 +317,7 @@ class LeaseRegistryTest extends OneRegistryTest {
     void onlyClaimsWithoutContainerAndLeaseAreUnused() throws Exception {
         reserve(ONE);
         assertEquals(List.of(), registry.claims().unused());
-        registry.end(live(ONE), "seen");
+        TestingLeases.end(registry, live(ONE), "seen");
         assertEquals(List.of(ONE), registry.claims().unused());
         registry.claims().named(ONE.id(), new Claim.ContainerRef("c".repeat(64), "train-7"));
         assertEquals(List.of(), registry.claims().unused());

@@ -93,7 +93,7 @@ class LongNamesTest {
             Lease lease = registry.liveOf(claim.id()).orElseThrow();
             registry.decide(leases -> {
                 leases.name(claim.id(), new Claim.ContainerRef("c", claim.id() + LONG));
-                return leases.end(lease, LONG);
+                return leases.end(lease, LONG, Ground.GONE);
             });
         }
         assertTrue(sizeAtRest() < 600 << 10, () -> size() + " bytes");

@@ -63,7 +63,7 @@ class TimelineTest {
     void reservationThatCameToNothingHasNone() throws Exception {
         var claim = claim("000000000001", ALICE, A);
         TestingLeases.reserve(registry, claim, CLIENT);
-        registry.end(registry.liveOf(claim.id()).orElseThrow(), "seen");
+        TestingLeases.end(registry, registry.liveOf(claim.id()).orElseThrow(), "seen");
         assertEquals(List.of(), registry.timeline().bars(BEGIN, MANY));
     }
 

@@ -19,14 +19,13 @@ import jnr.posix.POSIX;
 
 import jnvdocker.grant.Grants;
 import jnvdocker.host.Gpu;
+import jnvdocker.keeper.Keeper;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.Holder;
-import jnvdocker.lease.Lease;
 import jnvdocker.lease.Verdict;
 import jnvdocker.posix.PermanentThread;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.posix.RegularFile;
-import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.registry.LeaseWriter;
 import jnvdocker.tests.world.Project;
 
@@ -333,10 +332,7 @@ class ArchitectureTest {
                     "WebServer",
                     "WebThreads");
 
-    /**
-     * A lease begins, changes and ends by one class, in the transaction of one decision; and
-     * holders that are gone are seen to be so by one thread.
-     */
+    /** A lease begins, changes and ends by one class, in the transaction of one decision. */
     @Test
     void leasesAreWrittenInOnePlace() throws IOException {
         Map<String, Set<String>> writers = new TreeMap<>();
@@ -355,14 +351,29 @@ class ArchitectureTest {
         // Times follow a clock that is set; what has ended is history, which is deleted in time.
         assertEquals(Set.of("BootTime.java", "LeaseWriter.java"), writers.get("UPDATE"));
         assertEquals(Set.of("HistoryRows.java"), writers.get("DELETE FROM"));
-        ArchRuleDefinition.noClasses()
-                .that()
-                .doNotHaveSimpleName("Keeper")
-                .and()
-                .resideOutsideOfPackage("jnvdocker.registry")
-                .should()
-                .callMethod(LeaseRegistry.class, "end", Lease.class, String.class, boolean.class)
-                .check(OURS);
+    }
+
+    /**
+     * An end is compared with the lease that its caller has seen, by one method of the Keeper. Only
+     * the decision to begin a holder's next lease ends its last one by itself, in one step.
+     */
+    @Test
+    void leasesEndByTheKeeper() {
+        assertEquals(Set.of("Keeper#endAsSeen"), callers(LeaseWriter.class, "end"));
+        assertEquals(
+                Set.of("ClaimStarts$Start#outcome", "ClientBid#begin", "Keeper#write"),
+                callers(Keeper.class, "endAsSeen"));
+    }
+
+    /** The methods that call one of a class. */
+    private static Set<String> callers(Class<?> owner, String method) {
+        return OURS.get(owner).getMethodCallsToSelf().stream()
+                .filter(call -> call.getName().equals(method))
+                .map(call ->
+                        call.getOriginOwner().getName().replaceFirst(".*[.]", "")
+                                + "#"
+                                + call.getOrigin().getName())
+                .collect(Collectors.toSet());
     }
 
     /** A request that is decided elsewhere would not see unmanaged uses, or those who wait. */
