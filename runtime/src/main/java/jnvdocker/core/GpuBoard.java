@@ -201,7 +201,8 @@ final class GpuBoard {
                     "pid " + process.pid() + " is stopped";
             case Life.Running _ -> evidence.note(lease);
             case Life.Gone _ ->
-                    evidence.kept(lease)
+                    evidence.memory(lease)
+                            .kept()
                             .map(why -> "ended, but " + why)
                             .orElse(
                                     lease.isOfContainer()

@@ -255,7 +255,6 @@ public record LeaseParts(
     public Keeper keep() {
         LostGroups groups = new LostGroups(registry);
         keeper.after(_ -> groups.removeInTurn());
-        keeper.after(stops::retain);
         return keeper.start();
     }
 

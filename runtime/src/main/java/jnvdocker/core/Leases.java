@@ -528,7 +528,8 @@ public final class Leases {
                             + (lease.isOfContainer() ? "" : stopped(process));
             case Life.Gone(String why) ->
                     why
-                            + evidence.kept(lease)
+                            + evidence.memory(lease)
+                                    .kept()
                                     .map(kept -> ", but " + kept)
                                     .orElse("; the engine may be about to start it again");
             case Life.Starting _ -> "docker has mounted its claim, and nothing of it runs yet";

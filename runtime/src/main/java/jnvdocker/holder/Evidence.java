@@ -17,12 +17,13 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.Collection;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
 
 /**
  * Finds out whether a lease's holder is gone, by this machine's processes and cgroups alone: that
@@ -37,17 +38,7 @@ public final class Evidence {
     private final List<HolderKind> kinds;
     private final OciKind oci;
     private final ProcessKind programs;
-    private final Map<Long, Kept> kept = new ConcurrentHashMap<>();
-
-    /** Why we stop holders, by their leases. */
-    private final Map<Long, String> stopped = new ConcurrentHashMap<>();
-
-    /**
-     * Why a lease does not end though nothing of its holder lives.
-     *
-     * @param comesBack whether its engine may start the container again
-     */
-    private record Kept(String why, boolean comesBack) {}
+    private final Map<Long, Memory> memories = new ConcurrentHashMap<>();
 
     /**
      * @param state the state directory, in which our claims are
@@ -211,72 +202,24 @@ public final class Evidence {
         }
     }
 
-    /**
-     * Remembers why a lease cannot end though nothing of its holder lives.
-     *
-     * @return whether that is new
-     */
-    public boolean keep(Lease lease, String why) {
-        Kept now = new Kept(why, false);
-        return !now.equals(kept.put(lease.id(), now));
+    /** What is remembered of a lease that is held. */
+    public Memory memory(Lease lease) {
+        return memories.computeIfAbsent(lease.id(), _ -> new Memory());
     }
 
-    /**
-     * Remembers why the container of a lease may start again, though nothing of it lives, in place
-     * of what it may have been before.
-     *
-     * @param why empty when people can see that by themselves
-     * @return whether there is a reason, and it is new
-     */
-    public boolean expect(Lease lease, Optional<String> why) {
-        Kept before = kept.get(lease.id());
-        if (why.isEmpty()) {
-            if (before != null && before.comesBack()) {
-                kept.remove(lease.id(), before);
-            }
-            return false;
-        }
-        Kept now = new Kept(why.get(), true);
-        kept.put(lease.id(), now);
-        return !now.equals(before);
+    /** Forgets all leases but those. */
+    public void retain(Collection<Lease> leases) {
+        memories.keySet().retainAll(leases.stream().map(Lease::id).collect(Collectors.toSet()));
     }
 
-    /** Remembers why we stop the holder of a lease. */
-    public void stops(Lease lease, String why) {
-        stopped.put(lease.id(), why);
-    }
-
-    /** The holder of a lease could not be stopped. */
-    public void goesOn(Lease lease) {
-        stopped.remove(lease.id());
-    }
-
-    /** The evidence of an end: that we have stopped the holder, or what was seen. */
-    public String ofEnd(Lease lease, String seen) {
-        String why = stopped.get(lease.id());
-        return why == null ? seen : "jnvdocker stopped it: " + why;
-    }
-
-    /** Nothing keeps a lease of which nothing lives, or its holder lives. */
-    public void forget(Lease lease) {
-        kept.remove(lease.id());
-    }
-
-    /** Forgets this of all leases but those. */
-    public void retain(Set<Long> leases) {
-        kept.keySet().retainAll(leases);
-        stopped.keySet().retainAll(leases);
-    }
-
-    /** Why a lease cannot end though its holder is gone; empty when nothing keeps it. */
-    public Optional<String> kept(Lease lease) {
-        return Optional.ofNullable(kept.get(lease.id())).map(Kept::why);
+    /** The number of leases of which something is remembered. */
+    public int remembered() {
+        return memories.size();
     }
 
     /** The state of a live lease's GPUs: RESERVED, HELD or STUCK. */
     public GpuStatus.State state(Lease lease, Life finding) {
-        Kept why = kept.get(lease.id());
-        if (finding instanceof Life.Gone && why != null && !why.comesBack()) {
+        if (finding instanceof Life.Gone && memory(lease).isStuck()) {
             return GpuStatus.State.STUCK;
         }
         if (finding instanceof Life.Running(ProcessId process) && isDying(process)) {

@@ -13,7 +13,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.stream.Collectors;
 
 /**
@@ -28,7 +27,6 @@ public final class Leftovers {
 
     private final Evidence evidence;
     private final MemoryUsers memory;
-    private final Map<Long, Map<ProcessId, GpuUse.User>> seen = new ConcurrentHashMap<>();
     private volatile Set<Opened> opened = Set.of();
 
     private record Opened(String gpu, ProcessId process) {}
@@ -40,7 +38,6 @@ public final class Leftovers {
 
     /** Remembers which processes of a holder use its GPUs. To be called in the background. */
     public void update(Collection<Lease> live) {
-        seen.keySet().retainAll(live.stream().map(Lease::id).collect(Collectors.toSet()));
         for (Lease lease : live) {
             for (int pid : pids(lease)) {
                 evidence.process(pid)
@@ -60,8 +57,7 @@ public final class Leftovers {
 
     /** A process of a lease's holder has one of its GPUs open. */
     void remember(Lease lease, GpuUse.User process) {
-        Map<ProcessId, GpuUse.User> its =
-                seen.computeIfAbsent(lease.id(), _ -> new ConcurrentHashMap<>());
+        Map<ProcessId, GpuUse.User> its = evidence.memory(lease).users;
         if (its.size() >= MOST) {
             its.keySet().removeIf(each -> !evidence.isAlive(each));
         }
@@ -85,7 +81,7 @@ public final class Leftovers {
 
     /** Whether it was a process of the lease's holder. */
     boolean wasSeen(Lease lease, ProcessId process) {
-        return seen.getOrDefault(lease.id(), Map.of()).containsKey(process);
+        return evidence.memory(lease).users.containsKey(process);
     }
 
     /**
@@ -97,7 +93,7 @@ public final class Leftovers {
             return Optional.empty();
         }
         List<GpuUse.User> its =
-                List.copyOf(seen.getOrDefault(lease.id(), Map.of()).values()).stream()
+                List.copyOf(evidence.memory(lease).users.values()).stream()
                         .filter(user -> evidence.isAlive(user.id()))
                         .toList();
         return lease.claim().gpus().stream()

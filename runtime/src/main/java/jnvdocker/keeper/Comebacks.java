@@ -233,14 +233,14 @@ final class Comebacks {
         }
         Outlook outlook = outlook(lease.get(), finding, now);
         Optional<String> why = outlook instanceof Stays stays ? stays.why() : Optional.empty();
-        if (evidence.expect(lease.get(), why)) {
+        if (evidence.memory(lease.get()).expect(why)) {
             LOG.info("claim {} keeps its GPUs: {}", claim, why.get());
         }
         if (outlook instanceof Over(String end, boolean said)) {
             if (!ending.end(lease.get(), end, said)) {
                 // A sweep checks again what was left behind.
                 return new Open(
-                        evidence.kept(lease.get()).isPresent()
+                        evidence.memory(lease.get()).kept().isPresent()
                                 ? Optional.empty()
                                 : Optional.of(STEP));
             }

@@ -12,10 +12,7 @@ import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
 import java.time.Duration;
-import java.util.List;
-import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
-import java.util.stream.Collectors;
+import java.util.concurrent.atomic.AtomicReference;
 
 /**
  * Stops holders that may keep their GPUs no longer, as their users would do it: the lease ends when
@@ -33,9 +30,6 @@ public final class HolderStops {
     private final DecisionLog log;
     private final Pace pace;
 
-    /** When a holder may be stopped again, by the lease's number. */
-    private final Map<Long, Long> again = new ConcurrentHashMap<>();
-
     public HolderStops(Evidence evidence, ContainerEngine engine, DecisionLog log, Pace pace) {
         this.evidence = evidence;
         this.engine = engine;
@@ -50,29 +44,26 @@ public final class HolderStops {
      */
     public void stop(Lease lease, String why) {
         long now = pace.nanos();
-        long next = now + AGAIN.toNanos();
-        if (again.merge(lease.id(), next, (old, mine) -> now - old < 0 ? old : mine) == next) {
+        AtomicReference<Long> again = evidence.memory(lease).again;
+        Long before = again.get();
+        if ((before == null || now - before >= 0)
+                && again.compareAndSet(before, now + AGAIN.toNanos())) {
             Thread.ofVirtual().start(() -> stopNow(lease, why));
         }
     }
 
     private void stopNow(Lease lease, String why) {
         // The end may be seen while the engine is still at it.
-        evidence.stops(lease, why);
+        evidence.memory(lease).stopped.set(why);
         try {
             if (evidence.kind(lease).stop(lease, engine)) {
                 log.stopped(lease, why);
             } else {
-                evidence.goesOn(lease);
+                evidence.memory(lease).stopped.set(null);
             }
         } catch (IOException e) {
-            evidence.goesOn(lease);
+            evidence.memory(lease).stopped.set(null);
             LOG.warn("lease {} goes on, though {}: {}", lease.id(), why, FileErrors.describe(e));
         }
-    }
-
-    /** Forgets the leases that have ended. */
-    public void retain(List<Lease> live) {
-        again.keySet().retainAll(live.stream().map(Lease::id).collect(Collectors.toSet()));
     }
 }

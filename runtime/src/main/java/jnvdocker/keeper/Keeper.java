@@ -5,6 +5,7 @@ import jnvdocker.holder.Evidence;
 import jnvdocker.holder.HostView;
 import jnvdocker.holder.Leftovers;
 import jnvdocker.holder.Life;
+import jnvdocker.holder.Memory;
 import jnvdocker.holder.Pace;
 import jnvdocker.lease.Lease;
 import jnvdocker.posix.FileErrors;
@@ -55,12 +56,6 @@ public final class Keeper implements AutoCloseable {
     private final Comebacks comebacks;
     private final Pace pace;
     private final List<Chore> chores = new CopyOnWriteArrayList<>();
-
-    /** Ends that could not be written, by the lease's number. */
-    private final Map<Long, IOException> failures = new ConcurrentHashMap<>();
-
-    /** The engine's word that a container does not start again, by the lease's number. */
-    private final Map<Long, Over> over = new ConcurrentHashMap<>();
 
     /**
      * Engines that were granted a mount though the registry could not be written, by claim: a
@@ -141,13 +136,6 @@ public final class Keeper implements AutoCloseable {
     public void after(Chore chore) {
         chores.add(chore);
     }
-
-    /**
-     * The word of an engine that a container has ended for good.
-     *
-     * @param seen the lease that it is about: by now it may be another start's
-     */
-    private record Over(Lease seen, String evidence, Ground ground) {}
 
     /** Does all of that by itself, until it is closed. */
     public Keeper start() {
@@ -270,10 +258,10 @@ public final class Keeper implements AutoCloseable {
         for (Lease lease : leases) {
             try {
                 check(lease, evidence.of(lease, view));
-                failures.remove(lease.id());
+                evidence.memory(lease).failure.set(null);
             } catch (IOException e) {
                 // Until a check has succeeded: a client that waits reads it at any moment.
-                IOException before = failures.put(lease.id(), e);
+                IOException before = evidence.memory(lease).failure.getAndSet(e);
                 // Each command has the leases checked, for as long as a disk is full.
                 boolean known =
                         before != null && Objects.equals(before.getMessage(), e.getMessage());
@@ -287,10 +275,12 @@ public final class Keeper implements AutoCloseable {
 
     private void check(Lease lease, Life life) throws IOException {
         String claim = lease.claim().id();
-        Optional<Over> word =
-                Optional.ofNullable(over.remove(lease.id())).filter(it -> lease.isStill(it.seen()));
+        Memory memory = evidence.memory(lease);
+        Optional<Memory.Over> word =
+                Optional.ofNullable(memory.over.getAndSet(null))
+                        .filter(it -> lease.isStill(it.seen()));
         if (life instanceof Life.Running) {
-            evidence.forget(lease);
+            memory.letGo();
             unwritten.remove(claim);
             comebacks.lives(claim);
         } else if (word.isPresent() && !(life instanceof Life.Unknown)) {
@@ -315,18 +305,15 @@ public final class Keeper implements AutoCloseable {
 
     /** Drops what is remembered of ended leases. */
     private void forget(List<Lease> live) {
-        Set<Long> ids = live.stream().map(Lease::id).collect(Collectors.toSet());
-        failures.keySet().retainAll(ids);
-        over.keySet().retainAll(ids);
-        evidence.retain(ids);
+        evidence.retain(live);
         Set<String> claims = live.stream().map(it -> it.claim().id()).collect(Collectors.toSet());
         unwritten.keySet().retainAll(claims);
         comebacks.retain(claims);
     }
 
-    /** How many facts about single leases and claims are in memory. */
+    /** Of how many leases, or claims, anything is in memory. */
     public int remembered() {
-        return failures.size() + over.size() + unwritten.size() + comebacks.size();
+        return Math.max(evidence.remembered(), unwritten.size() + comebacks.size());
     }
 
     private void doChores() throws IOException {
@@ -425,7 +412,7 @@ public final class Keeper implements AutoCloseable {
             long seen = registry.changes().count();
             List<Lease> left = registry.stillLive(leases);
             for (Lease lease : left) {
-                IOException failure = failures.get(lease.id());
+                IOException failure = evidence.memory(lease).failure.get();
                 if (failure != null) {
                     throw failure;
                 }
@@ -446,7 +433,7 @@ public final class Keeper implements AutoCloseable {
     /** Whether a lease stays, since a process that its holder has left behind uses its GPUs. */
     private boolean isLeftBehind(Lease lease) {
         Optional<String> leftover = isOfThePast(lease) ? Optional.empty() : leftovers.of(lease);
-        if (leftover.isPresent() && evidence.keep(lease, leftover.get())) {
+        if (leftover.isPresent() && evidence.memory(lease).keep(leftover.get())) {
             LOG.warn(
                     "lease {} of claim {} does not end yet: {}",
                     lease.id(),
@@ -458,7 +445,7 @@ public final class Keeper implements AutoCloseable {
 
     /** Whether one of the leases has not ended though its holder is gone. */
     public boolean keepsAny(Collection<Lease> leases) {
-        return leases.stream().anyMatch(lease -> evidence.kept(lease).isPresent());
+        return leases.stream().anyMatch(lease -> evidence.memory(lease).kept().isPresent());
     }
 
     /**
@@ -467,7 +454,7 @@ public final class Keeper implements AutoCloseable {
      */
     public String remark(Collection<Lease> leases) {
         return leases.stream()
-                .flatMap(lease -> evidence.kept(lease).stream())
+                .flatMap(lease -> evidence.memory(lease).kept().stream())
                 .findFirst()
                 .map(why -> ", which has ended, but " + why)
                 .orElse("");
@@ -481,9 +468,10 @@ public final class Keeper implements AutoCloseable {
      * @throws IOException when the end cannot be written
      */
     public boolean end(Lease seen, String why, boolean said) throws IOException {
-        over.put(seen.id(), new Over(seen, why, said ? Ground.SAID_BY_ENGINE : Ground.GONE));
+        Ground ground = said ? Ground.SAID_BY_ENGINE : Ground.GONE;
+        evidence.memory(seen).over.set(new Memory.Over(seen, why, ground));
         awaitCheck(List.of(seen));
-        IOException failure = failures.get(seen.id());
+        IOException failure = evidence.memory(seen).failure.get();
         if (failure != null) {
             throw failure;
         }
@@ -531,7 +519,7 @@ public final class Keeper implements AutoCloseable {
         if (!byForce && isLeftBehind(lease)) {
             return false;
         }
-        String evidenceOfEnd = byForce ? why : evidence.ofEnd(lease, why);
+        String evidenceOfEnd = byForce ? why : evidence.memory(lease).ofEnd(why);
         synchronized (this) {
             // The next holder may have its GPUs by now.
             if (registry.stillLive(List.of(lease)).stream().noneMatch(now -> now.isStill(lease))
@@ -540,7 +528,7 @@ public final class Keeper implements AutoCloseable {
                 return false;
             }
         }
-        evidence.forget(lease);
+        evidence.memory(lease).letGo();
         comebacks.lives(lease.claim().id());
         return true;
     }
@@ -554,7 +542,7 @@ public final class Keeper implements AutoCloseable {
             if (byForce) {
                 LOG.error("lease {} ends by force, though {}", lease.id(), e.getMessage());
             } else if (!isOfThePast(lease)) {
-                if (evidence.keep(lease, e.getMessage())) {
+                if (evidence.memory(lease).keep(e.getMessage())) {
                     LOG.error(
                             "lease {} of claim {} cannot end: {}",
                             lease.id(),
@@ -602,7 +590,7 @@ public final class Keeper implements AutoCloseable {
      */
     public boolean isSettling(Collection<Lease> leases) {
         return leases.stream()
-                .filter(lease -> evidence.kept(lease).isEmpty())
+                .filter(lease -> evidence.memory(lease).kept().isEmpty())
                 .filter(lease -> comebacks.isSettling(lease.claim().id()))
                 .anyMatch(lease -> evidence.of(lease) instanceof Life.Gone);
     }
