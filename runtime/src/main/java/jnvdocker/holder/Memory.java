@@ -6,8 +6,10 @@ import jnvdocker.registry.Ground;
 import jnvdocker.use.GpuUse;
 
 import java.io.IOException;
+import java.time.Duration;
 import java.util.Map;
 import java.util.Optional;
+import java.util.OptionalLong;
 import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.atomic.AtomicReference;
 
@@ -22,13 +24,13 @@ public final class Memory {
     /** Why we stop its holder; null when we do not. */
     public final AtomicReference<String> stopped = new AtomicReference<>();
 
-    /** When its holder may be stopped again, as {@link Pace} counts; null when at any time. */
-    public final AtomicReference<Long> again = new AtomicReference<>();
-
     /** The processes of its holder that were seen to use its GPUs. */
     final Map<ProcessId, GpuUse.User> users = new ConcurrentHashMap<>();
 
     private final AtomicReference<Kept> kept = new AtomicReference<>();
+
+    /** When its holder was stopped last, as {@link Pace} counts. */
+    private OptionalLong tried = OptionalLong.empty();
 
     /**
      * The word of an engine that a container has ended for good.
@@ -68,6 +70,19 @@ public final class Memory {
         }
         Kept now = new Kept(why.get(), true);
         return !now.equals(kept.getAndSet(now));
+    }
+
+    /**
+     * Whether its holder is to be stopped now, since that was not tried for a while.
+     *
+     * @param now as {@link Pace} counts
+     */
+    public synchronized boolean isToBeStopped(long now, Duration pause) {
+        boolean due = tried.isEmpty() || now - tried.getAsLong() >= pause.toNanos();
+        if (due) {
+            tried = OptionalLong.of(now);
+        }
+        return due;
     }
 
     /** Nothing keeps the lease, or its holder lives. */

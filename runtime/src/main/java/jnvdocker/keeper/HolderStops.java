@@ -12,7 +12,6 @@ import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
 import java.time.Duration;
-import java.util.concurrent.atomic.AtomicReference;
 
 /**
  * Stops holders that may keep their GPUs no longer, as their users would do it: the lease ends when
@@ -43,11 +42,7 @@ public final class HolderStops {
      * @param why for people: {@code the lease is overdue}
      */
     public void stop(Lease lease, String why) {
-        long now = pace.nanos();
-        AtomicReference<Long> again = evidence.memory(lease).again;
-        Long before = again.get();
-        if ((before == null || now - before >= 0)
-                && again.compareAndSet(before, now + AGAIN.toNanos())) {
+        if (evidence.memory(lease).isToBeStopped(pace.nanos(), AGAIN)) {
             Thread.ofVirtual().start(() -> stopNow(lease, why));
         }
     }
