@@ -11,10 +11,10 @@ import jnvdocker.registry.ClaimFiles;
 
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.TreeMap;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -53,7 +53,9 @@ public final class ClaimMounts {
     Seen seen() {
         SeenMounts mounts = processes.mounts(ClaimMounts::isAClaims);
         Optional<MountedDirectory> claims = claims();
-        Map<String, List<ProcessId>> ours = new HashMap<>();
+        // In order of their ids, so that leases that are given back are numbered likewise each
+        // time.
+        Map<String, List<ProcessId>> ours = new TreeMap<>();
         mounts.holders()
                 .forEach((directory, holders) -> {
                     if (isOurs(directory, claims)) {
