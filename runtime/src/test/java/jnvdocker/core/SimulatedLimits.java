@@ -120,13 +120,17 @@ final class SimulatedLimits {
     }
 
     /**
-     * Whether the GPU time of a user may be used up by now. What was known when the clock was set
-     * counts a little longer: it may make the times of earlier leases shorter.
+     * Whether the GPU time of a user may be used up by now, or was by what was added up before the
+     * clock was set.
      */
     boolean mayBeSpent(Owner owner) {
-        boolean wasSet =
-                world.machine.clockSet() > 0 && world.machine.sinceClockSet().compareTo(KNOWN) < 0;
-        return wasSet || isSpent(owner, world.daemon.parts().registry().now(), true);
+        return isSpent(owner, world.daemon.parts().registry().now(), true)
+                || isLimited(owner) && world.machine.sinceClockSet().compareTo(KNOWN) < 0;
+    }
+
+    private boolean isLimited(Owner owner) {
+        return !owner.isKubernetes()
+                && (wish.week() > 0 || wish.day() > 0 && owner.uid() == SimulatedLab.LIMITED);
     }
 
     private boolean isSpent(Owner owner, Instant until, boolean atMost) {
