@@ -126,7 +126,7 @@ public final class ChartJson {
     private static TroubleBar trouble(Chart chart, Trouble trouble, int gpu, boolean named) {
         return new TroubleBar(
                 gpu,
-                trouble.kind().name().toLowerCase(Locale.ROOT),
+                trouble.state().name().toLowerCase(Locale.ROOT),
                 trouble.user().filter(_ -> named).orElse(null),
                 seconds(chart, trouble.since()),
                 seconds(chart, trouble.until()));

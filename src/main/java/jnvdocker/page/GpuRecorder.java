@@ -144,32 +144,15 @@ public final class GpuRecorder implements AutoCloseable {
         Instant now = leases.timeline().now();
         List<Trouble> troubles = new ArrayList<>();
         for (GpuStatus status : leases.status(gpus)) {
-            kind(status.state())
-                    .filter(_ -> status.gpu().isIdentified())
-                    .ifPresent(kind ->
-                            troubles.add(
-                                    new Trouble(
-                                            status.gpu().uuid(),
-                                            kind,
-                                            status.user()
-                                                    .flatMap(LeaseText::owner)
-                                                    .map(Owner::name),
-                                            now,
-                                            now)));
+            if (status.state().isTrouble() && status.gpu().isIdentified()) {
+                Optional<String> user = status.user().flatMap(LeaseText::owner).map(Owner::name);
+                troubles.add(new Trouble(status.gpu().uuid(), status.state(), user, now, now));
+            }
         }
         if (!troubles.isEmpty() || System.nanoTime() - written >= BETWEEN_WRITES.toNanos()) {
             written = System.nanoTime();
             leases.timeline().write(troubles, GAP, kept.get());
         }
-    }
-
-    private static Optional<Trouble.Kind> kind(GpuStatus.State state) {
-        return switch (state) {
-            case UNMANAGED -> Optional.of(Trouble.Kind.UNMANAGED);
-            case CORDONED -> Optional.of(Trouble.Kind.CORDONED);
-            case SICK -> Optional.of(Trouble.Kind.SICK);
-            case FREE, RESERVED, HELD, STUCK, MISSING -> Optional.empty();
-        };
     }
 
     @Override

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Booking;
 import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.LeaseBar;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Trouble;
@@ -53,15 +54,15 @@ class ChartTest {
                             bar(2, BOB, 20, Optional.empty()),
                             bar(1, ALICE, -1, Optional.of(hour(9)))),
                     List.of(
-                            trouble(Trouble.Kind.UNMANAGED, 10, 12),
-                            trouble(Trouble.Kind.SICK, 14, 16)),
+                            trouble(GpuStatus.State.UNMANAGED, 10, 12),
+                            trouble(GpuStatus.State.SICK, 14, 16)),
                     true);
 
     private static final Booking BOOKING =
             Booking.of(1, ALICE, List.of(ClaimedGpu.of(GPU)), hour(30), hour(40));
 
-    private static Trouble trouble(Trouble.Kind kind, double from, double until) {
-        return new Trouble(GPU.uuid(), kind, Optional.of("eve"), hour(from), hour(until));
+    private static Trouble trouble(GpuStatus.State state, double from, double until) {
+        return new Trouble(GPU.uuid(), state, Optional.of("eve"), hour(from), hour(until));
     }
 
     @Test

@@ -109,6 +109,11 @@ public record GpuStatus(
         /** The driver cannot talk to it. */
         SICK,
         /** The GPU is held, and the driver does not show it. */
-        MISSING
+        MISSING;
+
+        /** Whether nobody can be given the GPU, though nobody holds it. */
+        public boolean isTrouble() {
+            return this == UNMANAGED || this == CORDONED || this == SICK;
+        }
     }
 }

@@ -1,5 +1,6 @@
 package jnvdocker.registry;
 
+import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.LeaseBar;
 import jnvdocker.lease.LeaseBar.Stretch;
 import jnvdocker.lease.Owner;
@@ -166,14 +167,14 @@ final class TimelineRows {
     private static Trouble trouble(ResultSet row, Texts texts) throws SQLException {
         return new Trouble(
                 row.getString(1),
-                Trouble.Kind.valueOf(row.getString(2).toUpperCase(Locale.ROOT)),
+                GpuStatus.State.valueOf(row.getString(2).toUpperCase(Locale.ROOT)),
                 Optional.ofNullable(row.getString(3)).map(texts::of),
                 Instant.ofEpochMilli(row.getLong(4)),
                 Instant.ofEpochMilli(row.getLong(5)));
     }
 
     static void write(Transaction transaction, Trouble trouble, Duration gap) throws SQLException {
-        String state = trouble.kind().name().toLowerCase(Locale.ROOT);
+        String state = trouble.state().name().toLowerCase(Locale.ROOT);
         String user = trouble.user().orElse(null);
         long now = trouble.until().toEpochMilli();
         int going =

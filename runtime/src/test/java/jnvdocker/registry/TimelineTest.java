@@ -8,6 +8,7 @@ import static jnvdocker.lease.TestingLeases.claim;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.LeaseBar;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.lease.Trouble;
@@ -130,7 +131,7 @@ class TimelineTest {
     private static Trouble trouble(long from, long until) {
         return new Trouble(
                 A.uuid(),
-                Trouble.Kind.UNMANAGED,
+                GpuStatus.State.UNMANAGED,
                 Optional.of("bob"),
                 BEGIN.plus(Duration.ofMinutes(from)),
                 BEGIN.plus(Duration.ofMinutes(until)));
