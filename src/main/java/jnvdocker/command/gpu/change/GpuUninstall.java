@@ -81,8 +81,8 @@ public final class GpuUninstall extends OwnCommand {
             return ExitCode.REFUSED.code();
         }
         done = true;
-        report("containers", outcome.removed().containers());
-        report("volumes", outcome.removed().volumes());
+        report("container", outcome.removed().containers());
+        report("volume", outcome.removed().volumes());
         List<String> left = installation.leftByHand(packaged, wish.engine());
         print("the daemon stops" + (left.isEmpty() ? "" : "; do the rest yourself:"));
         left.forEach(command -> print("    " + command));
@@ -103,7 +103,7 @@ public final class GpuUninstall extends OwnCommand {
             print(
                     "removed the "
                             + what
-                            + " "
+                            + (names.size() == 1 ? " " : "s ")
                             + names.stream().map(Quote::shown).collect(Collectors.joining(", ")));
         }
     }

@@ -133,7 +133,7 @@ public record HistoryReport(
     }
 
     private String window() {
-        return "since "
+        return (untilNow ? "since " : "from ")
                 + LeaseText.time(time.from())
                 + (untilNow ? "" : " until " + LeaseText.time(time.until()))
                 + " ("
