@@ -27,6 +27,7 @@ import jnvdocker.posix.PermanentThread;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.posix.RegularFile;
 import jnvdocker.registry.LeaseWriter;
+import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Project;
 
 import org.junit.jupiter.api.Test;
@@ -456,6 +457,15 @@ class ArchitectureTest {
     private static final Pattern PLACE = Pattern.compile("`(?!Class#)([A-Z]\\w+)#(\\w+)`");
 
     /** Finds each name on the page, as a reader that follows it. */
+    /** Code that has changed may leave a fault behind that cannot be made any more. */
+    @Test
+    void faultsThatTestsShouldFindCanBeMade() {
+        Command.Result made =
+                Command.of(Project.root().resolve("tests/mutations"), "--check").run();
+        assertEquals("", made.out());
+        assertEquals(0, made.exitCode(), made::toString);
+    }
+
     @Test
     void pageNamesWhatThereIs() throws IOException {
         String page =
