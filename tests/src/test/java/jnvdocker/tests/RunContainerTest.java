@@ -19,7 +19,6 @@ import org.junit.jupiter.api.Test;
 
 import java.net.InetAddress;
 import java.net.InetSocketAddress;
-import java.net.UnixDomainSocketAddress;
 import java.nio.file.Files;
 import java.util.ArrayList;
 import java.util.List;
@@ -302,31 +301,6 @@ class RunContainerTest {
         daemon.jnvdocker("create", "--privileged", "--gpus=none", "plain", "true").run().ok();
         String none = "--env=NVIDIA_VISIBLE_DEVICES=none";
         daemon.jnvdocker("create", "--privileged", none, "cuda", "true").run().ok();
-    }
-
-    @Test
-    void otherEngineOnThisMachineGetsTheSameEdits() {
-        // An engine at another address: requests to it go through the user's docker.
-        var other = UnixDomainSocketAddress.of(daemon.state().resolveSibling("other.sock"));
-        try (SocketRelay _ = new SocketRelay(other, engine.socket())) {
-            Command.Result result =
-                    daemon.jnvdocker(
-                                    "-H",
-                                    "unix://" + other,
-                                    "run",
-                                    "--rm",
-                                    "cuda",
-                                    "sh",
-                                    "-c",
-                                    NODES + "; env")
-                            .with("NV_GPU", "1")
-                            .run()
-                            .ok();
-            assertTrue(result.out().contains("/dev/nvidia1\n"), result::toString);
-            assertFalse(result.out().contains("/dev/nvidia0\n"), result::toString);
-            // This holds for any runtime: "void" keeps NVIDIA's from adding GPUs.
-            assertTrue(result.out().contains("NVIDIA_VISIBLE_DEVICES=void\n"), result::toString);
-        }
     }
 
     @Test
