@@ -2,11 +2,11 @@ package jnvdocker.holder;
 
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
-import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.use.GpuUse;
+import jnvdocker.use.RunningContainer;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -17,6 +17,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
 
 /**
  * Claims that have no lease though processes have them mounted or are in their cgroups: since the
@@ -37,7 +38,7 @@ public final class Unleased {
      * By what one of them is known.
      *
      * @param cgroup that its processes are in; empty when they have it mounted
-     * @param given the GPUs whose nodes an engine says that it has given to the claim's container
+     * @param given the GPUs whose nodes an engine says that it has given to its container
      */
     private record Sign(Optional<String> cgroup, Set<String> given) {}
 
@@ -71,20 +72,12 @@ public final class Unleased {
         claims.putIfAbsent(claim, new Sign(cgroup, ConcurrentHashMap.newKeySet()));
     }
 
-    /** Learns what engines have given to the containers of the claims' volumes. */
-    private void learn(Collection<GpuUse> seen) {
-        for (GpuUse use : seen) {
-            if (use.kind() == GpuUse.Kind.NODE) {
-                use.container()
-                        .flatMap(it -> ClaimNames.of(it.labels(), it.volumes()))
-                        .map(key -> claims.get(key.id()))
-                        .ifPresent(sign -> sign.given().add(use.gpu().uuid()));
-            }
-        }
-    }
-
     /** Those that still run, and still have no lease. */
     public List<Running> running() throws IOException {
+        return running(List.of());
+    }
+
+    private List<Running> running(Collection<GpuUse> seen) throws IOException {
         if (claims.isEmpty()) {
             return List.of();
         }
@@ -94,23 +87,48 @@ public final class Unleased {
             for (Map.Entry<String, Sign> each : Map.copyOf(claims).entrySet()) {
                 String id = each.getKey();
                 Optional<String> cgroup = each.getValue().cgroup();
+                List<ProcessId> mounting = mounted.ours().getOrDefault(id, List.of());
                 Optional<ProcessId> process =
                         cgroup.isPresent()
                                 ? evidence.oldest(cgroup.get())
-                                : mounted.ours().getOrDefault(id, List.of()).stream().findFirst();
+                                : mounting.stream().findFirst();
                 boolean gone = process.isEmpty() && (cgroup.isPresent() || mounted.complete());
                 if (gone || isOver(id, process)) {
                     claims.remove(id);
                 } else if (process.isPresent()) {
                     Optional<Claim> claim = registry.claims().claim(id);
-                    Set<String> given = Set.copyOf(each.getValue().given());
-                    running.add(new Running(id, claim, given, process.get()));
+                    Set<String> given = each.getValue().given();
+                    given.addAll(given(mounting, seen));
+                    running.add(new Running(id, claim, Set.copyOf(given), process.get()));
                 }
             }
             return running;
         } catch (UncheckedIOException e) {
             throw e.getCause();
         }
+    }
+
+    /**
+     * The GPUs whose nodes an engine says that it has given to the one container of these
+     * processes. Their cgroup says which container that is: any user of an engine can give another
+     * container the claim's label and volume.
+     */
+    private Set<String> given(List<ProcessId> mounting, Collection<GpuUse> seen) {
+        List<GpuUse> nodes = seen.stream().filter(use -> use.kind() == GpuUse.Kind.NODE).toList();
+        if (nodes.isEmpty()) {
+            return Set.of();
+        }
+        List<Optional<String>> containers =
+                mounting.stream()
+                        .map(process -> evidence.user(process).containerId())
+                        .distinct()
+                        .toList();
+        Optional<String> its = containers.size() == 1 ? containers.getFirst() : Optional.empty();
+        return nodes.stream()
+                .filter(use ->
+                        its.isPresent() && use.container().map(RunningContainer::id).equals(its))
+                .map(use -> use.gpu().uuid())
+                .collect(Collectors.toSet());
     }
 
     private boolean isOver(String claim, Optional<ProcessId> process) throws IOException {
@@ -124,9 +142,8 @@ public final class Unleased {
      * @param seen the uses by containers
      */
     List<GpuUse> uses(Collection<Gpu> gpus, Collection<GpuUse> seen) throws IOException {
-        learn(seen);
         List<GpuUse> uses = new ArrayList<>();
-        for (Running one : running()) {
+        for (Running one : running(seen)) {
             GpuUse.User user = evidence.user(one.process());
             gpus.stream()
                     .filter(gpu -> gpu.isIdentified() && one.mayUse(gpu))

@@ -6,17 +6,28 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.core.SimulatedClients.RunOptions;
+import jnvdocker.holder.Evidence;
+import jnvdocker.holder.Leftovers;
 import jnvdocker.holder.Unleased;
+import jnvdocker.holder.UnmanagedScan;
+import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimKey;
+import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Request;
+import jnvdocker.lease.TestingLeases;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.AllowedDevices;
 import jnvdocker.registry.ClaimFiles;
 import jnvdocker.request.GpuRequest;
+import jnvdocker.use.GpuUse;
+import jnvdocker.use.GpuUses;
+import jnvdocker.use.MemoryUsers;
+import jnvdocker.use.RunningContainer;
 import jnvdocker.words.RefusedException;
 
 import org.junit.jupiter.api.Test;
@@ -25,6 +36,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.TreeSet;
@@ -145,6 +157,59 @@ class RolledBackRegistryTest extends SimulatedWorldTest {
         assertEquals(List.of(), unmanaged());
         assertEquals(List.of(), unleased());
         world.check();
+    }
+
+    /** Any user of an engine can give a container the label and the volume of another's claim. */
+    @Test
+    void claimsLabelOnAnotherContainerSaysNothingOfItsGpus() throws IOException {
+        SimulatedContainer train = run();
+        stop(train);
+        world.disk.backUp();
+        train = run();
+        ClaimKey key = lease(train).orElseThrow().claim().key();
+        world.engine().mood = SimulatedEngine.Mood.FAILING;
+        world.daemonSteps.kill();
+        new ClaimFiles(world.state).delete(key.id());
+        putBack();
+        RunningContainer forged =
+                TestingLeases.running(
+                        "forged",
+                        Map.of(ClaimNames.CLAIM_LABEL, key.text()),
+                        List.of(ClaimNames.volume(key)));
+        Gpu given = world.gpus().getLast();
+        GpuUses uses =
+                new GpuUses() {
+                    @Override
+                    public List<GpuUse> scan(List<Gpu> gpus, Duration limit) {
+                        return scanWithoutEngine(gpus);
+                    }
+
+                    @Override
+                    public List<GpuUse> scanWithoutEngine(List<Gpu> gpus) {
+                        return List.of(
+                                new GpuUse(
+                                        given,
+                                        GpuUse.Kind.NODE,
+                                        Optional.of(forged),
+                                        Optional.empty()));
+                    }
+                };
+        Evidence evidence =
+                new Evidence(
+                        world.machine, world.machine.bootId(), world.machine.state(), List.of());
+        UnmanagedScan scan =
+                new UnmanagedScan(
+                        uses,
+                        world.daemon.parts().registry(),
+                        evidence,
+                        world.daemon.parts().unleased(),
+                        new Leftovers(evidence, MemoryUsers.UNKNOWN));
+        assertEquals(
+                world.gpus(),
+                scan.scanWithoutEngine(world.gpus()).stream()
+                        .filter(use -> use.kind() == GpuUse.Kind.CLAIM)
+                        .map(GpuUse::gpu)
+                        .toList());
     }
 
     private List<String> unleased() throws IOException {
