@@ -8,8 +8,6 @@ import static jnvdocker.lease.TestingLeases.BOB;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import jnvdocker.host.Gpu;
-import jnvdocker.lease.Claim;
-import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.Holdings;
@@ -48,24 +46,9 @@ class GpuBoardTest {
     }
 
     private static Lease share(long id, Owner owner, Gpu gpu) {
-        Lease whole = TestingLeases.held(id, owner, "c" + id, gpu);
-        Claim claim = whole.claim();
-        Share share = new Share(MemorySize.parse("10G").orElseThrow(), 40L << 30);
-        return new Lease(
-                id,
-                new Claim(
-                        claim.key(),
-                        claim.origin(),
-                        owner,
-                        List.of(ClaimedGpu.of(gpu, Optional.of(share))),
-                        claim.created(),
-                        claim.container()),
-                whole.holder(),
-                whole.boot(),
-                whole.since(),
-                whole.time(),
-                whole.mounts(),
-                whole.end());
+        return TestingLeases.sharing(
+                TestingLeases.held(id, owner, "c" + id, gpu),
+                new Share(MemorySize.parse("10G").orElseThrow(), 40L << 30));
     }
 
     @Test

@@ -350,15 +350,7 @@ class QueueKeeperTest {
             }
         });
         assertEquals(List.of(), parts.registry().live());
-        assertEquals(
-                "its client no longer waits",
-                parts.registry()
-                        .history()
-                        .past(Long.MAX_VALUE, 1)
-                        .getFirst()
-                        .end()
-                        .orElseThrow()
-                        .evidence());
+        assertEquals("its client no longer waits", lastEnd());
     }
 
     @Test
@@ -404,15 +396,7 @@ class QueueKeeperTest {
         while (parts.registry().history().past(Long.MAX_VALUE, 10).size() < 2) {
             Thread.sleep(1);
         }
-        assertEquals(
-                "its GPU vanished before it could be used",
-                parts.registry()
-                        .history()
-                        .past(Long.MAX_VALUE, 1)
-                        .getFirst()
-                        .end()
-                        .orElseThrow()
-                        .evidence());
+        assertEquals("its GPU vanished before it could be used", lastEnd());
         assertEquals(
                 List.of(alice.process(), bob.process()),
                 parts.leases().waiting().stream()
@@ -601,5 +585,16 @@ class QueueKeeperTest {
                                 Optional.empty(),
                                 Pace.REAL.nanos()))
                 .orElseThrow();
+    }
+
+    /** The evidence of the end that was written last. */
+    private String lastEnd() throws IOException {
+        return parts.registry()
+                .history()
+                .past(Long.MAX_VALUE, 1)
+                .getFirst()
+                .end()
+                .orElseThrow()
+                .evidence();
     }
 }

@@ -75,26 +75,8 @@ class ShareTest {
     }
 
     private static Lease share(long id, Owner owner, String name, String amount, Gpu gpu) {
-        Lease whole = held(id, owner, name, gpu);
-        Claim claim = whole.claim();
         Share share = new Share(MemorySize.parse(amount).orElseThrow(), MEMORY);
-        Claim shared =
-                new Claim(
-                        claim.key(),
-                        claim.origin(),
-                        owner,
-                        List.of(ClaimedGpu.of(gpu, Optional.of(share))),
-                        claim.created(),
-                        claim.container());
-        return new Lease(
-                id,
-                shared,
-                whole.holder(),
-                whole.boot(),
-                whole.since(),
-                Optional.empty(),
-                1,
-                Optional.empty());
+        return TestingLeases.sharing(held(id, owner, name, gpu), share);
     }
 
     private static GpuRequest request(String option) throws RefusedException {

@@ -161,6 +161,33 @@ public final class TestingLeases {
         return new Lease(id, named, holder, "boot", THEN, Optional.empty(), 1, Optional.empty());
     }
 
+    /** The same lease of a share of its only GPU. */
+    public static Lease sharing(Lease whole, Share share) {
+        Claim claim = whole.claim();
+        ClaimedGpu gpu = claim.gpus().getFirst();
+        return new Lease(
+                whole.id(),
+                new Claim(
+                        claim.key(),
+                        claim.origin(),
+                        claim.owner(),
+                        List.of(
+                                new ClaimedGpu(
+                                        gpu.uuid(),
+                                        gpu.index(),
+                                        gpu.minor(),
+                                        gpu.part(),
+                                        Optional.of(share))),
+                        claim.created(),
+                        claim.container()),
+                whole.holder(),
+                whole.boot(),
+                whole.since(),
+                whole.time(),
+                whole.mounts(),
+                whole.end());
+    }
+
     /** A lease that a client has reserved. */
     public static Lease reserved(long id, Owner owner, Gpu... gpus) {
         Claim claim = claim("%012x".formatted(id), owner, gpus);

@@ -150,14 +150,10 @@ class MadeAgainTest extends OneEngineTest {
         lab.docker("rm", "-f", "note").ok();
         awaitHolders(Map.of(0, "train"));
         make("stolen", labelled(configuration, owner)).ok();
-        Command.Result refused = lab.docker("start", "stolen");
-        assertTrue(
-                refused.exitCode() != 0
-                        && refused.err()
-                                .matches(
-                                        "(?s).*(has the settings of one of|names the claim"
-                                                + "|nothing shows that both belong to) .*"),
-                refused::toString);
+        assertRefused(
+                "stolen",
+                "(?s).*(has the settings of one of|names the claim"
+                        + "|nothing shows that both belong to) .*");
         lab.daemon().kill();
         lab.startDaemon();
         assertTrue(lab.docker("start", "stolen").exitCode() != 0);
@@ -185,14 +181,9 @@ class MadeAgainTest extends OneEngineTest {
         awaitHolders(Map.of());
         lab.docker("rename", "server", "server-old").ok();
         make("server", configuration).ok();
-        Command.Result start = lab.docker("start", "server");
-        assertTrue(
-                start.exitCode() != 0
-                        && start.err()
-                                .matches(
-                                        "(?s).*(is a copy of the settings|at the same time"
-                                                + "|which is not its own).*"),
-                start::toString);
+        assertRefused(
+                "server",
+                "(?s).*(is a copy of the settings|at the same time|which is not its own).*");
         lab.docker("start", "server-old").ok();
         awaitHolders(Map.of(0, "server-old"));
     }
@@ -223,14 +214,7 @@ class MadeAgainTest extends OneEngineTest {
         lab.docker("rm", "-f", "server").ok();
         awaitHolders(Map.of());
         make("server", labelled(configuration, "uid:" + BOB)).ok();
-        Command.Result refused = lab.docker("start", "server");
-        assertTrue(
-                refused.exitCode() != 0
-                        && refused.err()
-                                .matches(
-                                        "(?s).*(has the settings of one of|names the claim)"
-                                                + " .*"),
-                refused::toString);
+        assertRefused("server", "(?s).*(has the settings of one of|names the claim) .*");
         awaitHolders(Map.of());
     }
 
@@ -242,5 +226,10 @@ class MadeAgainTest extends OneEngineTest {
         Command.Result refused = lab.docker("start", "copy");
         assertTrue(refused.exitCode() != 0, refused::toString);
         assertIsAlices();
+    }
+
+    private void assertRefused(String container, String words) {
+        Command.Result refused = lab.docker("start", container);
+        assertTrue(refused.exitCode() != 0 && refused.err().matches(words), refused::toString);
     }
 }
