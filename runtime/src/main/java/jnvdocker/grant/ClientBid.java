@@ -269,12 +269,12 @@ final class ClientBid implements Grants.Bid<Claim> {
                         .time(request.requested().time());
     }
 
-    /** The lease that ends when this begins, unless it has been ended meanwhile. */
+    /** The lease that ends when this begins, unless it has ended or changed since it was seen. */
     private Optional<Creation.Over> earlier(Holdings holdings) {
         return creation.flatMap(Creation::earlier)
                 .filter(over ->
                         holdings.ofClaim(over.lease().claim().id())
-                                .filter(lease -> lease.id() == over.lease().id())
+                                .filter(lease -> lease.isStill(over.lease()))
                                 .isPresent());
     }
 }

@@ -6,14 +6,18 @@ import static jnvdocker.lease.TestingLeases.BOB;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
+import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Request;
 import jnvdocker.lease.TestingLeases;
+import jnvdocker.oci.lease.OciContainers;
+import jnvdocker.oci.lease.OciCreation;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuUse;
@@ -164,5 +168,46 @@ class OvertakenScanTest {
                     release();
                 });
         assertThatNobodyGetsTheGpu(program);
+    }
+
+    private static OciCreation creation(ProcessId runtime) {
+        return new OciCreation(
+                new OciContainers.Container("/run/runc/moby", "a"),
+                "a",
+                Optional.of("cuda"),
+                runtime,
+                ALICE,
+                new GpuRequest.Count(1),
+                Set.of(),
+                Optional.empty(),
+                Optional.empty());
+    }
+
+    /** Its first process is learnt of late: the decision ends, and so does the lease. */
+    @Test
+    void leaseOfTheLastStartThatChangesAfterTheScanIsNotEndedAsItWas() throws Exception {
+        release();
+        open.clear();
+        ProcessId runtime = machine.spawn();
+        Lease first = TestingParts.take(parts, creation(runtime), List.of(A));
+        ProcessId init = machine.spawn();
+        machine.end(init);
+        machine.end(runtime);
+        Holder started = first.holder().startedAs(init, Optional.empty());
+        afterTheScan =
+                Optional.of(() -> parts.registry().decide(leases -> leases.hold(first, started)));
+        RefusedException refused =
+                assertTimeoutPreemptively(
+                        Duration.ofSeconds(20),
+                        () ->
+                                assertThrows(
+                                        RefusedException.class,
+                                        () ->
+                                                TestingParts.take(
+                                                        parts,
+                                                        creation(machine.spawn()),
+                                                        List.of(A))));
+        assertTrue(refused.getMessage().contains("alice's container a"), refused::getMessage);
+        assertEquals(started, parts.registry().liveOf(first.claim().id()).orElseThrow().holder());
     }
 }
