@@ -47,6 +47,9 @@ final class Recovery {
     private final Unleased unleased;
     private final Keeper keeper;
 
+    /** The claims on disk, from the start until the mounts could be read. */
+    private volatile Optional<Map<String, Claim>> unmet = Optional.empty();
+
     Recovery(
             LeaseRegistry registry,
             ClaimFiles files,
@@ -78,12 +81,17 @@ final class Recovery {
         }
         adoptGroups(written);
         deleteUnused(over);
+        unmet = Optional.of(written);
         try {
-            adoptMounted(id -> lost(id, written));
+            adoptMounted();
         } catch (UncheckedIOException e) {
-            // Nothing is given out while mounts cannot be read, and what is held stays.
             LOG.warn("running containers are met later: {}", FileErrors.describe(e.getCause()));
-            over.forEach(id -> unleased.add(id, Optional.empty()));
+            // As soon as mounts can be read, those that run use their GPUs.
+            for (String id : files.ids()) {
+                if (registry.liveOf(id).isEmpty()) {
+                    unleased.add(id, Optional.empty());
+                }
+            }
         }
     }
 
@@ -186,9 +194,14 @@ final class Recovery {
         Optional<Claim> claim(String id) throws IOException;
     }
 
-    /** The holders of claims that the registry knows, and that are mounted. */
+    /**
+     * The holders of claims that are mounted: of those that the registry knows, and once after the
+     * start also of those that it has lost.
+     */
     void adoptMounted() throws IOException {
-        adoptMounted(_ -> Optional.empty());
+        Optional<Map<String, Claim>> written = unmet;
+        adoptMounted(id -> written.isPresent() ? lost(id, written.get()) : Optional.empty());
+        unmet = Optional.empty();
     }
 
     /**

@@ -31,6 +31,8 @@ import jnvdocker.use.RunningContainer;
 import jnvdocker.words.RefusedException;
 
 import org.junit.jupiter.api.Test;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
 
 import java.io.IOException;
 import java.nio.file.Files;
@@ -156,6 +158,34 @@ class RolledBackRegistryTest extends SimulatedWorldTest {
         stop(train);
         assertEquals(List.of(), unmanaged());
         assertEquals(List.of(), unleased());
+        world.check();
+    }
+
+    /** Whether its file is there or not. */
+    @ParameterizedTest
+    @ValueSource(booleans = {false, true})
+    void lostClaimKeepsItsGpuWhereMountsCouldNotBeReadAtTheStart(boolean written)
+            throws IOException {
+        stop(run());
+        world.disk.backUp();
+        SimulatedContainer train = run();
+        world.engine().mood = SimulatedEngine.Mood.FAILING;
+        world.daemonSteps.kill();
+        if (!written) {
+            new ClaimFiles(world.state).delete(train.claim().orElseThrow());
+            Files.createDirectories(
+                    new ClaimFiles(world.state).directory(train.claim().orElseThrow()));
+        }
+        world.machine.mountsFail = true;
+        putBack();
+        world.machine.mountsFail = false;
+        assertTrue(unmanaged().contains("1"), unmanaged()::toString);
+        world.engine().mood = SimulatedEngine.Mood.WELL;
+        world.daemonSteps.watch();
+        reconcile();
+        assertEquals(written, lease(train).isPresent());
+        assertEquals(written ? List.of() : List.of("1"), unmanaged());
+        stop(train);
         world.check();
     }
 

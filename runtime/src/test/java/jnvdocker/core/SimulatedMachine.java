@@ -9,6 +9,8 @@ import jnvdocker.process.Processes;
 import jnvdocker.process.SeenMounts;
 import jnvdocker.registry.HostClock;
 
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
@@ -367,6 +369,9 @@ final class SimulatedMachine implements Processes, HostClock {
     @Override
     public SeenMounts mounts(Predicate<String> root) {
         moment.run();
+        if (mountsFail) {
+            throw new UncheckedIOException(new IOException("Input/output error"));
+        }
         Map<MountedDirectory, List<ProcessId>> holders = new HashMap<>();
         for (Running process : running.values()) {
             if (unread.contains(process.id())) {
@@ -402,6 +407,9 @@ final class SimulatedMachine implements Processes, HostClock {
                 .filter(directory -> root.test(directory.path()))
                 .collect(Collectors.toSet());
     }
+
+    /** Whether no mount can be read. */
+    boolean mountsFail;
 
     /** No process outside this system has devices open, unless a test says so. */
     OpenDevices open = OpenDevices.NONE;
