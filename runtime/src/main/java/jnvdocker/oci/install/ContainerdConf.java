@@ -62,6 +62,7 @@ final class ContainerdConf extends DropIn {
 
     @Override
     public String with(String text, Entry entry) throws RefusedException {
+        refuseSwarm(entry);
         Part engines = entry.engines();
         Optional<String> taken =
                 program(Toml.parse(engines.text()), entry.name())
@@ -74,20 +75,33 @@ final class ContainerdConf extends DropIn {
 
     @Override
     public Optional<String> lines(String text, Entry entry) throws RefusedException {
-        return isOurs(entry.file()) || find(text, entry.file(), entry.name()).isPresent()
-                ? Optional.empty()
-                : Optional.of((text.isBlank() ? "version = 2\n" : "") + handler(entry));
+        if (isOurs(entry.file()) || find(text, entry.file(), entry.name()).isPresent()) {
+            return Optional.empty();
+        }
+        String plugin = plugin(entry.engines(), OLD);
+        return Optional.of((text.isBlank() ? version(plugin) : "") + handler(entry, plugin));
     }
 
     @Override
     String text(Entry entry) throws RefusedException {
-        return "version = 3\n" + handler(entry);
+        String plugin = plugin(entry.engines(), NEW);
+        return version(plugin) + handler(entry, plugin);
     }
 
-    private static String handler(Entry entry) throws RefusedException {
-        Part engines = entry.engines();
-        TomlParseResult toml = parse(engines.text(), engines.file());
-        String plugin = engines.text().isBlank() ? OLD : plugin(toml, engines.file());
+    /** The plugin of the engine's own configuration, or another where that has no text. */
+    private static String plugin(Part engines, String other) throws RefusedException {
+        return engines.text().isBlank()
+                ? other
+                : plugin(parse(engines.text(), engines.file()), engines.file());
+    }
+
+    /** The line of the format that has the plugin. */
+    private static String version(String plugin) {
+        return "version = " + (plugin.equals(OLD) ? 2 : 3) + "\n";
+    }
+
+    private static String handler(Entry entry, String plugin) throws RefusedException {
+        TomlParseResult toml = parse(entry.engines().text(), entry.engines().file());
         String table = "[plugins.\"" + plugin + "\".containerd";
         List<String> lines = new ArrayList<>();
         if (entry.standard()) {

@@ -36,12 +36,16 @@ abstract sealed class DropIn implements EngineSettings
                     entry.file() + " is not jnvdocker's",
                     "name a file of its own with --config, such as " + engine.config());
         }
+        refuseSwarm(entry);
+        return HEADER + text(entry);
+    }
+
+    final void refuseSwarm(Entry entry) throws RefusedException {
         if (!entry.resources().isEmpty()) {
             throw new RefusedException(
                     engine.title() + " has no Swarm, so --swarm means nothing here",
                     "leave --swarm out");
         }
-        return HEADER + text(entry);
     }
 
     @Override

@@ -135,6 +135,33 @@ class TomlSettingsTest {
                 taken.getMessage());
     }
 
+    @Test
+    void containerdsFileHasThePluginOfItsVersion() throws Exception {
+        Path ours = Path.of("/etc/containerd/conf.d/jnvdocker.toml");
+        String alone = containerd.with("", entry(ours, false, ""));
+        assertTrue(alone.contains("version = 3\n"), alone);
+        assertTrue(alone.contains("[plugins.\"io.containerd.cri.v1.runtime\"."), alone);
+        String older = containerd.with("", entry(ours, false, "version = 2\n"));
+        assertTrue(older.contains("version = 2\n"), older);
+        assertTrue(older.contains("[plugins.\"io.containerd.grpc.v1.cri\"."), older);
+    }
+
+    @Test
+    void swarmIsRefusedWhereLinesArePrinted() {
+        EngineSettings.Entry entry =
+                new EngineSettings.Entry(
+                        MAIN,
+                        "nvidia",
+                        Path.of("/x"),
+                        false,
+                        List.of("NVIDIA-GPU=4"),
+                        Optional.empty(),
+                        new EngineSettings.Part(MAIN, "version = 2\n"));
+        RefusedException refused =
+                assertThrows(RefusedException.class, () -> containerd.with("version = 2\n", entry));
+        assertTrue(refused.getMessage().contains("containerd has no Swarm"), refused::getMessage);
+    }
+
     /** containerd 1 takes a plugin's settings of one file alone, whatever it imports. */
     @ParameterizedTest
     @ValueSource(
