@@ -283,9 +283,9 @@ final class Recovery {
      * @param gpus of this host, all of which are known
      */
     void adoptStrays(List<Gpu> gpus) throws IOException {
+        Map<String, Lease> before = registry.liveByClaim();
         for (HolderKind kind : evidence.kinds()) {
             for (HolderKind.Stray stray : kind.strays(gpus)) {
-                Map<String, Lease> before = registry.liveByClaim();
                 makeWay(
                         claim(stray, stray.gpus()),
                         before,
@@ -321,14 +321,22 @@ final class Recovery {
                 stray.container());
     }
 
+    /** A mount that the engine has to undo yet is of an older registry, too: it says nothing. */
+    private boolean mayRun(Lease lease) {
+        return !lease.isOfClient()
+                && switch (evidence.of(lease)) {
+                    case Life.Running _, Life.Unknown _ -> true;
+                    case Life.Starting _, Life.Gone _ -> false;
+                };
+    }
+
     /** Ends the leases of others on its GPUs of which nothing runs, unless they began meanwhile. */
     private void makeWay(Claim claim, Map<String, Lease> before, Predicate<Lease> which)
             throws IOException {
         for (Lease other : registry.holdings().on(claim)) {
             Lease seen = before.get(other.claim().id());
             boolean same = seen != null && seen.id() == other.id();
-            boolean runs = !other.isOfClient() && evidence.of(other) instanceof Life.Running;
-            if (same && !runs && which.test(other)) {
+            if (same && which.test(other) && !mayRun(other)) {
                 keeper.endUnused(other, claim.displayName() + " runs with its GPU");
             }
         }

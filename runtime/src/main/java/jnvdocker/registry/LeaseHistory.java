@@ -97,15 +97,6 @@ public final class LeaseHistory {
     }
 
     /**
-     * For how long users have had GPUs since then. Nobody waits while it is added up.
-     *
-     * @param gpu the UUID of the one that counts; empty counts all
-     */
-    public GpuTime gpuTime(Instant from, Optional<String> gpu) throws IOException {
-        return gpuTime(from, Optional.empty(), gpu);
-    }
-
-    /**
      * For how long users have had GPUs since then, and GPUs were kept for them after the stop of a
      * container.
      *

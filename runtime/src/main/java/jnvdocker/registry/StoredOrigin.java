@@ -9,8 +9,7 @@ import java.util.Optional;
 /**
  * An origin as it is on disk, in the registry's columns and the keys of {@code claim.json}.
  *
- * @param engine of a container: its engine's id, or its address, or the real runtime's root; of a
- *     pod: its uid
+ * @param engine of a container: its engine's id, or the real runtime's root; of a pod: its uid
  * @param image of a container or pod as far as it is known, the program, or the task's name
  */
 record StoredOrigin(Kind kind, Optional<String> engine, Optional<String> image) {

@@ -261,7 +261,11 @@ final class LabDayCheck {
     }
 
     private void hoursAddUp() throws IOException {
-        GpuTime time = day.parts().registry().history().gpuTime(day.begin, Optional.empty());
+        GpuTime time =
+                day.parts()
+                        .registry()
+                        .history()
+                        .gpuTime(day.begin, Optional.empty(), Optional.empty());
         double sum = 0;
         for (Owner owner : LabPlan.students()) {
             Duration own = Duration.ofSeconds(Math.round(minutes(owner) * 60));

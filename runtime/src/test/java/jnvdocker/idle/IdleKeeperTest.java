@@ -536,7 +536,10 @@ class IdleKeeperTest {
         pass(Duration.ofMinutes(10));
         pass(Duration.ofMinutes(2));
         GpuTime.Use use =
-                registry.history().gpuTime(Instant.EPOCH, Optional.empty()).users().getFirst();
+                registry.history()
+                        .gpuTime(Instant.EPOCH, Optional.empty(), Optional.empty())
+                        .users()
+                        .getFirst();
         assertEquals(90 + 72, use.idle().toMinutes(), 2);
     }
 
@@ -654,7 +657,10 @@ class IdleKeeperTest {
                 stopped.stream().distinct().sorted().limit(2).toList());
         restart(Duration.ofSeconds(30));
         GpuTime.Use use =
-                registry.history().gpuTime(Instant.EPOCH, Optional.empty()).users().getFirst();
+                registry.history()
+                        .gpuTime(Instant.EPOCH, Optional.empty(), Optional.empty())
+                        .users()
+                        .getFirst();
         assertEquals(120, use.idle().toMinutes(), 2);
         assertEquals(181, use.time().toMinutes(), 2);
     }
@@ -670,7 +676,9 @@ class IdleKeeperTest {
         restart(Duration.ofSeconds(30));
         Map<String, Long> idle = new HashMap<>();
         for (GpuTime.Use use :
-                registry.history().gpuTime(Instant.EPOCH, Optional.empty()).users()) {
+                registry.history()
+                        .gpuTime(Instant.EPOCH, Optional.empty(), Optional.empty())
+                        .users()) {
             idle.put(use.owner().name(), use.idle().toMinutes());
         }
         double part = 10e9 / (40L << 30);

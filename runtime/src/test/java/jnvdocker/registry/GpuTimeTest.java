@@ -464,7 +464,10 @@ class GpuTimeTest extends OneRegistryTest {
         start = System.nanoTime();
         GpuTime day =
                 registry.history()
-                        .gpuTime(now.minusMillis(1).minus(Duration.ofDays(1)), Optional.empty());
+                        .gpuTime(
+                                now.minusMillis(1).minus(Duration.ofDays(1)),
+                                Optional.empty(),
+                                Optional.empty());
         long dayTime = System.nanoTime() - start;
         assertEquals(Duration.ofMinutes(2 * 1440), day.total());
         start = System.nanoTime();
@@ -546,12 +549,16 @@ class GpuTimeTest extends OneRegistryTest {
     }
 
     private GpuTime since(int hours) throws IOException {
-        return registry.history().gpuTime(START.plus(Duration.ofHours(hours)), Optional.empty());
+        return registry.history()
+                .gpuTime(START.plus(Duration.ofHours(hours)), Optional.empty(), Optional.empty());
     }
 
     private GpuTime of(Gpu gpu, int hours) throws IOException {
         return registry.history()
-                .gpuTime(START.plus(Duration.ofHours(hours)), Optional.of(gpu.uuid()));
+                .gpuTime(
+                        START.plus(Duration.ofHours(hours)),
+                        Optional.empty(),
+                        Optional.of(gpu.uuid()));
     }
 
     private static GpuTime.Use use(
@@ -602,7 +609,7 @@ class GpuTimeTest extends OneRegistryTest {
         Lease lease = lease(0, 1, BOB, A);
         idle(lease, A, Map.of(0, Duration.ofMinutes(50)));
         Instant half = START.plus(Duration.ofMinutes(30));
-        GpuTime time = registry.history().gpuTime(half, Optional.empty());
+        GpuTime time = registry.history().gpuTime(half, Optional.empty(), Optional.empty());
         assertEquals(Duration.ofMinutes(30), time.users().getFirst().time());
         assertEquals(Duration.ofMinutes(30), idleOf(time, BOB));
     }

@@ -47,19 +47,22 @@ class HistoryBoundTest extends OneRegistryTest {
         abandoned(BOB, A);
         now = now.plus(Duration.ofHours(2));
         abandoned(BOB, A);
-        GpuTime before = registry.history().gpuTime(START, Optional.empty());
-        GpuTime ofA = registry.history().gpuTime(START, Optional.of(A.uuid()));
+        GpuTime before = registry.history().gpuTime(START, Optional.empty(), Optional.empty());
+        GpuTime ofA = registry.history().gpuTime(START, Optional.empty(), Optional.of(A.uuid()));
         assertEquals(101, fold());
         assertEquals(0, fold());
         assertEquals(1, count("lease"));
         assertEquals(1, count("claim"));
         assertEquals(1, count("claim_gpu"));
         assertEquals(5, count("reserved"));
-        assertEquals(before, registry.history().gpuTime(START, Optional.empty()));
-        assertEquals(ofA, registry.history().gpuTime(START, Optional.of(A.uuid())));
+        assertEquals(before, registry.history().gpuTime(START, Optional.empty(), Optional.empty()));
+        assertEquals(
+                ofA, registry.history().gpuTime(START, Optional.empty(), Optional.of(A.uuid())));
         assertEquals(
                 List.of(),
-                registry.history().gpuTime(now.plusSeconds(9), Optional.empty()).users());
+                registry.history()
+                        .gpuTime(now.plusSeconds(9), Optional.empty(), Optional.empty())
+                        .users());
     }
 
     @Test
@@ -70,9 +73,9 @@ class HistoryBoundTest extends OneRegistryTest {
         abandoned(two, A, B);
         abandoned(one, B);
         now = now.plus(Duration.ofHours(2));
-        GpuTime before = registry.history().gpuTime(START, Optional.empty());
+        GpuTime before = registry.history().gpuTime(START, Optional.empty(), Optional.empty());
         assertEquals(3, fold());
-        GpuTime after = registry.history().gpuTime(START, Optional.empty());
+        GpuTime after = registry.history().gpuTime(START, Optional.empty(), Optional.empty());
         assertEquals(before, after);
         assertEquals(2, after.users().size());
     }

@@ -69,7 +69,8 @@ class KeptTimeTest extends OneRegistryTest {
         assertHours(2, ALICE, 2, KEPT);
         assertHours(0, ALICE, 3, KEPT);
         assertEquals(
-                Duration.ofHours(2), registry.history().gpuTime(START, Optional.empty()).total());
+                Duration.ofHours(2),
+                registry.history().gpuTime(START, Optional.empty(), Optional.empty()).total());
     }
 
     @Test

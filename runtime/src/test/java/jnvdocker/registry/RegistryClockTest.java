@@ -213,7 +213,9 @@ class RegistryClockTest {
     }
 
     private Duration hours() throws IOException {
-        return registry.history().gpuTime(Instant.EPOCH, Optional.empty()).total();
+        return registry.history()
+                .gpuTime(Instant.EPOCH, Optional.empty(), Optional.empty())
+                .total();
     }
 
     private Lease held(Gpu gpu) throws IOException {
