@@ -27,6 +27,7 @@ import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
 import java.time.Duration;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -56,6 +57,9 @@ public final class RefusedStarts {
 
     private static final int DOUBLINGS = 7;
 
+    /** So long after a refusal docker has written that the container is down, and why. */
+    private static final Duration SETTLED = Duration.ofSeconds(10);
+
     private final LeaseRegistry registry;
     private final ContainerEngine engine;
     private final Supply supply;
@@ -70,7 +74,11 @@ public final class RefusedStarts {
      */
     private final AtomicInteger sweeps = new AtomicInteger();
 
+    /** By the ids of claims, and of guests and other containers. */
     private final Map<String, Tries> tries = new ConcurrentHashMap<>();
+
+    /** When a claim was refused last, as {@link Pace} counts; by its id. */
+    private final Map<String, Long> refusals = new ConcurrentHashMap<>();
 
     /** Containers without a claim's volume, by their ids: our OCI runtime gives them their GPUs. */
     private final Map<String, ContainerEngine.Down> missed = new ConcurrentHashMap<>();
@@ -101,6 +109,7 @@ public final class RefusedStarts {
 
     /** Docker was refused to mount a claim, with these words. */
     void refused(ClaimKey claim, Refusal why) {
+        refusals.computeIfPresent(claim.id(), (_, _) -> pace.nanos());
         try {
             registry.claims().refusedStart(claim.id(), why, startsByItself(claim));
         } catch (IOException e) {
@@ -186,7 +195,9 @@ public final class RefusedStarts {
         if (!engine.hasStarted()) {
             return;
         }
-        for (RefusedStart refused : registry.claims().refusedStarts()) {
+        List<RefusedStart> all = registry.claims().refusedStarts();
+        refusals.keySet().retainAll(all.stream().map(it -> it.claim().id()).toList());
+        for (RefusedStart refused : all) {
             try {
                 review(refused);
             } catch (IOException e) {
@@ -205,7 +216,7 @@ public final class RefusedStarts {
             missed.remove(container.id());
             tries.remove(container.id());
         } else if (isDue(container.id()) && hasGpus()) {
-            start(container.id(), still.get());
+            start(container.id(), still.get(), "a driver is loaded now");
         }
     }
 
@@ -227,40 +238,71 @@ public final class RefusedStarts {
         if (!claim.origin().isOf(engine.id(LIMIT))) {
             return;
         }
-        Optional<ContainerEngine.Down> found = find(refused);
-        if (found.isEmpty()) {
-            LOG.info("{} runs, is gone or was changed: it is not started", claim.displayName());
-            registry.claims().notRefused(claim.id());
-            tries.remove(claim.id());
+        List<ContainerEngine.Listed> users =
+                engine.using(List.of(ClaimNames.volume(claim.key())), LIMIT);
+        List<ContainerEngine.Listed> own =
+                users.stream().filter(user -> claim.isOfContainer(user.id())).toList();
+        List<ContainerEngine.Listed> guests = own.isEmpty() ? List.of() : without(users, own);
+        List<ContainerEngine.Down> down = down(own.isEmpty() ? users : own, refused);
+        List<ContainerEngine.Down> downGuests = down(guests, refused.unseen());
+        guests.stream()
+                .map(ContainerEngine.Listed::id)
+                .filter(guest -> downGuests.stream().noneMatch(it -> it.id().equals(guest)))
+                .forEach(tries::remove);
+        if (down.isEmpty() && downGuests.isEmpty()) {
+            forgetLater(claim);
             return;
         }
-        if (refused.seen().isEmpty()) {
-            registry.claims()
-                    .seen(
-                            claim.id(),
-                            new RefusedStart.Seen(found.get().id(), found.get().finished()));
+        if (!down.isEmpty() && !startsAgain(refused, down.getFirst())) {
+            return;
         }
-        if (isDue(claim.id()) && canHaveAll(claim)) {
-            // Changes made during the check count.
-            Optional<ContainerEngine.Down> still =
-                    engine.down(found.get().id(), LIMIT).filter(it -> it.isOf(refused));
-            if (still.isPresent()) {
-                start(claim.id(), still.get());
+        for (ContainerEngine.Down guest : downGuests) {
+            if (isDue(guest.id())) {
+                start(guest.id(), guest, "its claim's container has started");
             }
         }
     }
 
-    /** Empty when it is gone, runs, or was changed. */
-    private Optional<ContainerEngine.Down> find(RefusedStart refused) throws IOException {
-        String volume = ClaimNames.volume(refused.claim().key());
-        for (ContainerEngine.Listed user : engine.using(List.of(volume), LIMIT)) {
-            Optional<ContainerEngine.Down> down =
-                    engine.down(user.id(), LIMIT).filter(it -> it.isOf(refused));
-            if (down.isPresent()) {
-                return down;
-            }
+    /** Docker writes down the error of a start some time after the refusal. */
+    private void forgetLater(Claim claim) throws IOException {
+        long refused = refusals.computeIfAbsent(claim.id(), _ -> pace.nanos());
+        if (pace.nanos() - refused > SETTLED.toNanos()) {
+            LOG.info("{} runs, is gone or was changed: it is not started", claim.displayName());
+            registry.claims().notRefused(claim.id());
+            tries.remove(claim.id());
+            refusals.remove(claim.id());
         }
-        return Optional.empty();
+    }
+
+    /** Whether it was started since it can have its GPUs. */
+    private boolean startsAgain(RefusedStart refused, ContainerEngine.Down down)
+            throws IOException {
+        Claim claim = refused.claim();
+        if (refused.seen().isEmpty()) {
+            registry.claims().seen(claim.id(), new RefusedStart.Seen(down.id(), down.finished()));
+        }
+        if (!isDue(claim.id()) || !canHaveAll(claim)) {
+            return false;
+        }
+        // Changes made during the check count.
+        Optional<ContainerEngine.Down> still =
+                engine.down(down.id(), LIMIT).filter(it -> it.isOf(refused));
+        return still.isPresent() && start(claim.id(), still.get(), "it can have its GPUs now");
+    }
+
+    private static List<ContainerEngine.Listed> without(
+            List<ContainerEngine.Listed> all, List<ContainerEngine.Listed> some) {
+        return all.stream().filter(each -> !some.contains(each)).toList();
+    }
+
+    /** Those that are neither gone nor run nor were changed since they were refused. */
+    private List<ContainerEngine.Down> down(
+            List<ContainerEngine.Listed> users, RefusedStart refused) throws IOException {
+        List<ContainerEngine.Down> down = new ArrayList<>();
+        for (ContainerEngine.Listed user : users) {
+            engine.down(user.id(), LIMIT).filter(it -> it.isOf(refused)).ifPresent(down::add);
+        }
+        return down;
     }
 
     /** Whether the claim's GPUs are free and unused, without waiting clients or a rule against. */
@@ -285,15 +327,17 @@ public final class RefusedStarts {
         }
     }
 
-    private void start(String key, ContainerEngine.Down container) {
+    private boolean start(String key, ContainerEngine.Down container, String why) {
         Tries before = tries.getOrDefault(key, new Tries(0, 0));
         Duration pause = PAUSE.multipliedBy(1L << Math.min(before.number(), DOUBLINGS));
         tries.put(key, new Tries(before.number() + 1, pace.nanos() + pause.toNanos()));
         try {
             engine.start(container.id(), START_LIMIT);
-            LOG.info("started {} again: it can have its GPUs now", container.name());
+            LOG.info("started {} again: {}", container.name(), why);
+            return true;
         } catch (IOException e) {
             LOG.warn("{} was not started again: {}", container.name(), e.getMessage());
+            return false;
         }
     }
 }

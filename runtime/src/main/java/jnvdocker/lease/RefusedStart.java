@@ -25,6 +25,11 @@ public record RefusedStart(
         what = ForeignText.line(what);
     }
 
+    /** The same, of any of the containers that were refused. */
+    public RefusedStart unseen() {
+        return new RefusedStart(claim, reasons, what, since, Optional.empty());
+    }
+
     /**
      * A container that does not run.
      *

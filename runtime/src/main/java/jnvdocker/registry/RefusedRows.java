@@ -17,7 +17,11 @@ final class RefusedRows {
     /** The limit of containers that are started again, one for each claim. */
     private static final int MOST = 1000;
 
-    private static final int REASONS = 4;
+    /**
+     * The limit of different reasons of one claim: containers that have its volumes are refused
+     * with the name of each other.
+     */
+    private static final int REASONS = 16;
 
     private static final String SEPARATOR = "\n";
 

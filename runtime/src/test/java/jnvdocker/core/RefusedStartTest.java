@@ -27,6 +27,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
+import java.util.stream.IntStream;
 
 /** Which containers are started again after they were refused when their engine was started. */
 class RefusedStartTest {
@@ -190,16 +191,16 @@ class RefusedStartTest {
         assertEquals(List.of(HELD + "; start it again"), first.reasons());
         assertEquals(HELD, first.what());
         registry.claims().seen(CLAIM.id(), new RefusedStart.Seen(ID, ENDED));
-        for (int i = 1; i <= 9; i++) {
+        for (int i = 1; i <= 20; i++) {
             registry.claims().refusedStart(CLAIM.id(), new Refusal("later\n" + i, "wait"), false);
         }
         close();
         open();
         RefusedStart refused = registry.claims().refusedStarts().getFirst();
         assertEquals(
-                List.of("later 6; wait", "later 7; wait", "later 8; wait", "later 9; wait"),
+                IntStream.rangeClosed(5, 20).mapToObj(i -> "later " + i + "; wait").toList(),
                 refused.reasons());
-        assertEquals("later\\u{a}9", refused.what());
+        assertEquals("later\\u{a}20", refused.what());
         assertEquals(Optional.of(new RefusedStart.Seen(ID, ENDED)), refused.seen());
         registry.claims().forget(CLAIM.id());
         assertEquals(List.of(), registry.claims().refusedStarts());

@@ -289,6 +289,48 @@ class ClaimLifecycleTest extends WantedEngineTest {
         assertTrue(claim.contains("lease.json"), claim);
     }
 
+    /** Docker mounts the claim for any of them, and does not say for which. */
+    @Test
+    void containerThatRestartsAtTheMomentOfItsGuestsIsStartedAgain() {
+        lab.jnvdocker(
+                        "run",
+                        "-d",
+                        "--name=train",
+                        "--restart=always",
+                        "--gpus=device=0",
+                        "plain",
+                        "sleep",
+                        "1")
+                .ok();
+        for (String guest : List.of("one", "two", "three")) {
+            docker(
+                            "run",
+                            "-d",
+                            "--name=" + guest,
+                            "--restart=always",
+                            "--volumes-from=train",
+                            "plain",
+                            "sleep",
+                            "1")
+                    .ok();
+        }
+        Lab.await(() -> {
+            String refused = lab.jnvdocker("gpu", "refusals").ok().out();
+            return refused.contains("are started at the same time") ? List.of() : List.of(refused);
+        });
+        for (String each : List.of("train", "one", "two", "three")) {
+            String before = started(each);
+            Lab.await(() ->
+                    started(each).equals(before)
+                            ? List.of(docker("inspect", each).ok().out())
+                            : List.of());
+        }
+    }
+
+    private String started(String container) {
+        return docker("inspect", "--format={{.State.StartedAt}}", container).ok().out();
+    }
+
     private static void assertSharingRefused(Command.Result result, String with) {
         assertNotEquals(0, result.exitCode());
         Lab.assertMatches(
