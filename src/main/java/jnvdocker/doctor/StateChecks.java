@@ -119,6 +119,7 @@ final class StateChecks {
     void registry(Findings found) throws IOException {
         int live;
         try {
+            around.leases().examine();
             live = around.leases().live().size();
         } catch (RegistryException e) {
             found.wrong(e);

@@ -385,6 +385,16 @@ public final class Leases {
         }
     }
 
+    /**
+     * Reads the registry from the disk again.
+     *
+     * @throws jnvdocker.registry.RegistryException when it is damaged, or another file is in its
+     *     place
+     */
+    public void examine() throws IOException {
+        registry.examine();
+    }
+
     /** The leases that GPUs are held under, the oldest first. */
     public List<Lease> live() throws IOException {
         endReservations();

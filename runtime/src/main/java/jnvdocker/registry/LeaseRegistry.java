@@ -246,6 +246,15 @@ public final class LeaseRegistry implements AutoCloseable {
         return present().holdings(time.now());
     }
 
+    /**
+     * Reads what decides about GPUs from the disk again.
+     *
+     * @throws RegistryException when the file is damaged, or is not the one that was opened
+     */
+    public void examine() throws IOException {
+        database.examine();
+    }
+
     /** The ledger of this moment, which needs no transaction. */
     Ledger present() throws RegistryException {
         database.check();

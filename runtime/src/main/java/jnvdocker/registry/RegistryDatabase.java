@@ -15,8 +15,10 @@ import java.io.InputStream;
 import java.nio.charset.StandardCharsets;
 import java.nio.file.FileSystemException;
 import java.nio.file.Files;
+import java.nio.file.NoSuchFileException;
 import java.nio.file.Path;
 import java.nio.file.StandardCopyOption;
+import java.nio.file.attribute.BasicFileAttributes;
 import java.sql.Connection;
 import java.sql.DriverManager;
 import java.sql.SQLException;
@@ -56,6 +58,10 @@ public final class RegistryDatabase implements AutoCloseable {
     private static final List<String> PARTS = List.of("", "-wal", "-shm", "-journal");
 
     private final Path file;
+
+    /** Names the file that was opened, whatever is at its path later. */
+    private final Object identity;
+
     private final Connection connection;
     private final Statements statements;
 
@@ -71,8 +77,10 @@ public final class RegistryDatabase implements AutoCloseable {
             Executors.newFixedThreadPool(
                     READERS, Thread.ofPlatform().daemon().name("registry-", 0).factory());
 
-    private RegistryDatabase(Path file, Connection connection, Statements statements) {
+    private RegistryDatabase(Path file, Connection connection, Statements statements)
+            throws IOException {
         this.file = file;
+        this.identity = identity(file).orElseThrow();
         this.connection = connection;
         this.statements = statements;
     }
@@ -135,6 +143,37 @@ public final class RegistryDatabase implements AutoCloseable {
                             + damage.get()
                             + "), so it is not certain who holds which GPU",
                     RESTART);
+        }
+    }
+
+    /**
+     * Reads what decides about GPUs from the disk again, which takes a tenth of a second for a long
+     * history.
+     *
+     * @throws RegistryException when it is damaged, or another file or none is at its path
+     */
+    void examine() throws IOException {
+        if (!identity(file).equals(Optional.of(identity))) {
+            check();
+            throw new RegistryException(
+                    file
+                            + " was removed or replaced while jnvdockerd runs, which goes on with"
+                            + " the file that it had opened",
+                    "let nobody change it; at the next start of jnvdockerd, cordons, bookings and"
+                            + " history are those of the file that is there then");
+        }
+        readingOver(own -> {
+            RegistryExamination.atWhatCounts(own);
+            return null;
+        });
+    }
+
+    /** Empty when there is no such file. */
+    private static Optional<Object> identity(Path file) throws IOException {
+        try {
+            return Optional.of(Files.readAttributes(file, BasicFileAttributes.class).fileKey());
+        } catch (NoSuchFileException e) {
+            return Optional.empty();
         }
     }
 
@@ -212,10 +251,20 @@ public final class RegistryDatabase implements AutoCloseable {
      * @throws RegistryException when the file cannot be read
      */
     <T> T reading(Work<T> work) throws RegistryException {
+        return readingOver(own -> work.in(new Transaction(new Statements(own))));
+    }
+
+    /** Something to read over a connection of its own. */
+    @FunctionalInterface
+    private interface Read<T> {
+        T over(Connection own) throws SQLException;
+    }
+
+    private <T> T readingOver(Read<T> read) throws RegistryException {
         check();
         Future<T> reading = null;
         try {
-            reading = readers.submit(() -> read(work));
+            reading = readers.submit(() -> inReadTransaction(read));
             return reading.get();
         } catch (ExecutionException e) {
             if (e.getCause() instanceof SQLException failed) {
@@ -231,10 +280,10 @@ public final class RegistryDatabase implements AutoCloseable {
         }
     }
 
-    private <T> T read(Work<T> work) throws SQLException {
+    private <T> T inReadTransaction(Read<T> read) throws SQLException {
         try (Connection own = readOnly()) {
             execute(own, "BEGIN");
-            return work.in(new Transaction(new Statements(own)));
+            return read.over(own);
         }
     }
 

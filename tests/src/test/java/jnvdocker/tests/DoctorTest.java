@@ -733,6 +733,40 @@ class DoctorTest extends WantedEngineTest {
         assertWell();
     }
 
+    /** What the daemon has in memory says nothing of the disk. */
+    @Test
+    void registryThatIsDamagedWhileTheDaemonRuns() {
+        Path registry = lab.daemon().state().resolve("registry.db");
+        // Before that all of its pages are in SQLite's log.
+        lab.daemon().stop();
+        lab.startDaemon();
+        shell("dd if=/dev/urandom of=" + registry + " bs=1k count=64 conv=notrunc status=none");
+        List<String> found = found("registry");
+        assertEquals(1, found.size(), found::toString);
+        Lab.assertMatches(
+                "wrong: cannot read the registry " + registry + ": .*; restart jnvdockerd, .*",
+                found.getFirst());
+        lab.daemon().stop();
+        lab.startDaemon();
+        shell("rm " + lab.daemon().state() + "/registry.db.damaged-*");
+        assertWell();
+    }
+
+    @Test
+    void registryThatIsReplacedOrRemovedWhileTheDaemonRuns() {
+        Path registry = lab.daemon().state().resolve("registry.db");
+        for (String change : List.of("mv R R.kept", "cp R.kept R")) {
+            shell(change.replace("R", registry.toString()));
+            List<String> found = found("registry");
+            assertEquals(1, found.size(), found::toString);
+            Lab.assertMatches(
+                    "wrong: " + registry + " was removed or replaced while jnvdockerd runs, .*",
+                    found.getFirst());
+        }
+        shell("mv R.kept R".replace("R", registry.toString()));
+        assertWell();
+    }
+
     /**
      * Doctor is open to all who may use the socket, and shows no more of others than gpu ls does.
      */
