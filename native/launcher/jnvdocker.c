@@ -810,7 +810,7 @@ static int await_daemon(const char *path, const char *log_path, int alive)
 		if (connection >= 0)
 			return connection;
 		if (ended && !daemon_lives())
-			die_unserved("jnvdockerd did not start; its log says why: %s", log_path);
+			die_unserved("jnvdockerd did not start; read why in its log, %s", log_path);
 		if (ended && milliseconds() > began + OTHER_DAEMON_MS)
 			die("another jnvdockerd has %s and does not serve %s; stop it, or set JNVDOCKER_RUN_DIR to another directory",
 			    run_directory(), path);

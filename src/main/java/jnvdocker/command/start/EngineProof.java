@@ -102,7 +102,7 @@ final class EngineProof {
                 "the engine at "
                         + Quote.lines(url)
                         + " is not the one that jnvdocker gives GPUs to",
-                "let DOCKER_HOST name that one (%s%s), or leave GPUs out"
+                "use that one (DOCKER_HOST=%s%s, without -H and --context), or docker itself"
                         .formatted(UserEngine.SOCKET, engine.socket()));
     }
 

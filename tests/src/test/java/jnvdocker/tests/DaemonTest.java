@@ -335,7 +335,7 @@ class DaemonTest extends OneHostTest {
         Command.Result result = daemon.jnvdocker("gpu", "ls").run();
         assertEquals(125, result.exitCode());
         assertTrue(
-                result.err().contains("did not start; its log says why: " + daemon.log()),
+                result.err().contains("did not start; read why in its log, " + daemon.log()),
                 result::toString);
         assertTrue(Files.readString(daemon.log()).contains("unknown key 'nonsense'"));
     }

@@ -182,6 +182,7 @@ class HistoryTest extends OneEngineTest {
         "--since 0d, --since: '0d' is not between 1m and 36500d; write another",
         "--since 2026-02-30, --since: '2026-02-30' is no date; write one as in",
         "--since 9999-01-01, --since: '9999-01-01' is not in the past; take",
+        "--since 1h --until 2h, --until 2h is not after --since 1h; see",
         "--since, Missing required parameter for option '--since'",
         "-n 5, --limit is about the leases of one GPU; add --gpu",
         "--groups a, --groups are for --by group; see 'jnvdocker gpu history --help'",

@@ -22,7 +22,7 @@ import java.util.stream.Collectors;
         description = {
             "Remove all of jnvdocker's volumes and its OCI runtime from the engines, then stop the"
                     + " daemon (root only).",
-            "Otherwise the Docker engine would wait for jnvdocker at each start."
+            "A Docker engine that still has them would wait for jnvdocker at each start."
         })
 public final class GpuUninstall extends OwnCommand {
     private final Uninstall uninstall;

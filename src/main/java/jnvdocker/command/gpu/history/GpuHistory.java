@@ -168,6 +168,9 @@ public final class GpuHistory extends OwnCommand {
                 month == null
                         ? Optional.ofNullable(until).map(it -> moment("--until", it))
                         : Optional.of(month(1));
+        if (end.filter(it -> !from.isBefore(it)).isPresent()) {
+            throw usage("--until " + until + " is not after --since " + since);
+        }
         if (hosts.isRequested()) {
             return ofHosts(from, end);
         }
