@@ -154,15 +154,7 @@ final class ContainerChecks {
     private static String tasks(List<Lease> live) {
         long tasks =
                 live.stream()
-                        .filter(lease ->
-                                switch (lease.claim().origin()) {
-                                    case Origin.MesosTask _ -> true;
-                                    case Origin.EngineContainer _,
-                                            Origin.HostProcess _,
-                                            Origin.OciContainer _,
-                                            Origin.Pod _ ->
-                                            false;
-                                })
+                        .filter(lease -> lease.claim().origin().kind() == Origin.Kind.MESOS)
                         .count();
         return switch ((int) tasks) {
             case 0 -> "";

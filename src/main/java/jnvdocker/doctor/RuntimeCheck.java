@@ -6,7 +6,6 @@ import jnvdocker.host.HostDriver;
 import jnvdocker.host.NoDriverException;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.Lease;
-import jnvdocker.lease.Origin;
 import jnvdocker.oci.install.EngineKind;
 import jnvdocker.oci.install.ForeignRuntimes;
 import jnvdocker.oci.install.Registration;
@@ -148,11 +147,11 @@ final class RuntimeCheck {
             Claim claim = lease.claim();
             String name = claim.container().map(Claim.ContainerRef::name).orElse("");
             if (!name.isEmpty()) {
-                switch (claim.origin()) {
-                    case Origin.OciContainer _ ->
+                switch (claim.origin().kind()) {
+                    case OCI ->
                             (created.test(claim.container().get().id()) ? runtime : cdi).add(name);
-                    case Origin.EngineContainer _ -> plugin.add(name);
-                    case Origin.HostProcess _, Origin.MesosTask _, Origin.Pod _ -> {
+                    case ENGINE -> plugin.add(name);
+                    case PROCESS, MESOS, POD -> {
                         // These have no engine.
                     }
                 }

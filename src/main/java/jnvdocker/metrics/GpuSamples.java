@@ -14,7 +14,6 @@ import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Locale;
-import java.util.Optional;
 
 /** Adds what is known of one GPU, with its holder. */
 final class GpuSamples {
@@ -40,27 +39,14 @@ final class GpuSamples {
         return List.of(
                 UserTimes.name(claim.owner()),
                 container(claim),
-                image(claim.origin()).orElse(""),
+                claim.origin().image().orElse(""),
                 claim.id());
     }
 
     private static String container(Claim claim) {
-        return switch (claim.origin()) {
-            case Origin.Pod pod -> pod.title();
-            case Origin.EngineContainer _,
-                    Origin.OciContainer _,
-                    Origin.HostProcess _,
-                    Origin.MesosTask _ ->
-                    claim.container().map(Claim.ContainerRef::name).orElse("");
-        };
-    }
-
-    private static Optional<String> image(Origin origin) {
-        return switch (origin) {
-            case Origin.EngineContainer container -> container.image();
-            case Origin.OciContainer(String _, Optional<String> image) -> image;
-            case Origin.HostProcess _, Origin.MesosTask _, Origin.Pod _ -> Optional.empty();
-        };
+        return claim.origin().kind() == Origin.Kind.POD
+                ? claim.origin().title()
+                : claim.container().map(Claim.ContainerRef::name).orElse("");
     }
 
     void addStatus(GpuStatus status) {

@@ -153,20 +153,14 @@ public final class ClaimPrune {
      * for any other claim.
      */
     private static Optional<String> foreign(Claim claim, String engineId) {
-        return switch (claim.origin()) {
-            case Origin.EngineContainer(String engine, _) when !engine.equals(engineId) ->
-                    Optional.of(
-                            "the engine "
-                                    + Quote.shown(engine)
-                                    + ", which is not the daemon's, may have its container; if"
-                                    + " that engine is gone for good: --other-engines");
-            case Origin.EngineContainer _,
-                    Origin.HostProcess _,
-                    Origin.MesosTask _,
-                    Origin.OciContainer _,
-                    Origin.Pod _ ->
-                    Optional.empty();
-        };
+        return claim.origin() instanceof Origin.EngineContainer(String engine, _)
+                        && !engine.equals(engineId)
+                ? Optional.of(
+                        "the engine "
+                                + Quote.shown(engine)
+                                + ", which is not the daemon's, may have its container; if that"
+                                + " engine is gone for good: --other-engines")
+                : Optional.empty();
     }
 
     /**

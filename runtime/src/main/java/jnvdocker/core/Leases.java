@@ -515,15 +515,14 @@ public final class Leases {
         return switch (evidence.of(lease)) {
             case Life.Running(ProcessId process) when lease.isReservation() ->
                     LeaseText.command(lease.claim(), process)
-                            + switch (lease.claim().origin()) {
-                                case Origin.EngineContainer _, Origin.MesosTask _ ->
-                                        " has not started its container yet";
-                                case Origin.OciContainer _ ->
+                            + switch (lease.claim().origin().kind()) {
+                                case OCI ->
                                         lease.claim().container().isPresent()
                                                 ? " is being created"
                                                 : " has not started its container yet";
-                                case Origin.HostProcess _ -> " has not started its command yet";
-                                case Origin.Pod _ -> " has not been started by the kubelet yet";
+                                case ENGINE, MESOS -> " has not started its container yet";
+                                case PROCESS -> " has not started its command yet";
+                                case POD -> " has not been started by the kubelet yet";
                             }
                             + stopped(process);
             case Life.Running(ProcessId process) when evidence.isDying(process) ->

@@ -248,19 +248,10 @@ public final class DecisionLog implements LeaseEvents {
         Map<String, String> fields = fields(lease.claim());
         fields.put("JNVDOCKER_LEASE", String.valueOf(lease.id()));
         lease.process().ifPresent(it -> fields.put("JNVDOCKER_PID", String.valueOf(it.pid())));
-        program(lease.claim().origin()).ifPresent(it -> fields.put("JNVDOCKER_PROGRAM", it));
+        if (lease.claim().origin() instanceof Origin.HostProcess(String program)) {
+            fields.put("JNVDOCKER_PROGRAM", program);
+        }
         return fields;
-    }
-
-    private static Optional<String> program(Origin origin) {
-        return switch (origin) {
-            case Origin.HostProcess(String program) -> Optional.of(program);
-            case Origin.EngineContainer _,
-                    Origin.OciContainer _,
-                    Origin.MesosTask _,
-                    Origin.Pod _ ->
-                    Optional.empty();
-        };
     }
 
     private static Map<String, String> fields(Claim claim) {

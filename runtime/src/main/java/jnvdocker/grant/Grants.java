@@ -187,11 +187,9 @@ public final class Grants {
 
     /** What was requested, if it is kept for as long as a container of its origin exists. */
     private static Optional<GpuRequest> kept(Request request) {
-        return switch (request.origin()) {
-            case Origin.OciContainer _ -> Optional.of(request.requested().request());
-            case Origin.EngineContainer _, Origin.HostProcess _, Origin.MesosTask _, Origin.Pod _ ->
-                    Optional.empty();
-        };
+        return request.origin().kind() == Origin.Kind.OCI
+                ? Optional.of(request.requested().request())
+                : Optional.empty();
     }
 
     /**

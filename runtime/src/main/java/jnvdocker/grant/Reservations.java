@@ -10,7 +10,6 @@ import jnvdocker.lease.Claim;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
-import jnvdocker.lease.Origin;
 import jnvdocker.lease.Outcome;
 import jnvdocker.lease.Request;
 import jnvdocker.lease.Requested;
@@ -472,10 +471,10 @@ public final class Reservations {
     /** Cancels the reservation of a client that does not become docker. */
     public void cancel(Claim claim) throws IOException {
         String what =
-                switch (claim.origin()) {
-                    case Origin.EngineContainer _ -> "docker";
-                    case Origin.HostProcess _ -> "its command";
-                    case Origin.MesosTask _, Origin.OciContainer _, Origin.Pod _ -> "it";
+                switch (claim.origin().kind()) {
+                    case ENGINE -> "docker";
+                    case PROCESS -> "its command";
+                    case MESOS, OCI, POD -> "it";
                 };
         cancel(claim, what + " was not run");
     }

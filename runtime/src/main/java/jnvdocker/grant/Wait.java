@@ -2,7 +2,6 @@ package jnvdocker.grant;
 
 import jnvdocker.holder.Pace;
 import jnvdocker.lease.Claim;
-import jnvdocker.lease.Origin;
 import jnvdocker.lease.Request;
 import jnvdocker.lease.Rule;
 import jnvdocker.lease.text.LeaseText;
@@ -144,15 +143,15 @@ final class Wait {
                         + (longest.isEmpty() ? Span.spelled(limit.orElseThrow()) : longest)
                         + ": "
                         + reason,
-                switch (request.origin()) {
-                    case Origin.EngineContainer _, Origin.HostProcess _, Origin.OciContainer _ ->
+                switch (request.origin().kind()) {
+                    case ENGINE, PROCESS, OCI ->
                             "wait "
                                     + (longest.isEmpty() ? "longer" : "again")
                                     + " with "
                                     + waiting.source();
-                    case Origin.Pod _ ->
+                    case POD ->
                             "the kubelet tries again ('jnvdocker gpu ls' shows who holds the GPUs)";
-                    case Origin.MesosTask _ ->
+                    case MESOS ->
                             "start the task again later ('jnvdocker gpu ls' shows who holds the"
                                     + " GPUs)";
                 });

@@ -5,6 +5,7 @@ import jnvdocker.words.ForeignText;
 import jnvdocker.words.Quote;
 
 import java.util.List;
+import java.util.Optional;
 import java.util.function.Predicate;
 import java.util.stream.Stream;
 
@@ -28,30 +29,33 @@ public final class HolderName {
      */
     public static String shown(Lease lease) {
         Claim claim = lease.claim();
-        return switch (claim.origin()) {
-            case Origin.EngineContainer _, Origin.OciContainer _ ->
-                    Quote.shown(claim.displayName());
-            case Origin.HostProcess(String program) -> process(program, lease.holder().process());
-            case Origin.MesosTask(String name) -> task(name);
-            case Origin.Pod pod -> pod(pod);
+        return scheduled(claim.origin())
+                .orElseGet(() ->
+                        claim.origin() instanceof Origin.HostProcess(String program)
+                                ? process(program, lease.holder().process())
+                                : Quote.shown(claim.displayName()));
+    }
+
+    /**
+     * What a scheduler starts: {@code Mesos task train} or {@code pod team-a/train-7}; empty for
+     * other origins.
+     */
+    public static Optional<String> scheduled(Origin origin) {
+        return switch (origin) {
+            case Origin.MesosTask(String name) -> Optional.of("Mesos task " + Quote.shown(name));
+            case Origin.Pod pod ->
+                    Optional.of(
+                            pod.equals(Origin.Pod.UNKNOWN)
+                                    ? "a pod of Kubernetes"
+                                    : "pod " + Quote.shown(pod.title()));
+            case Origin.EngineContainer _, Origin.HostProcess _, Origin.OciContainer _ ->
+                    Optional.empty();
         };
     }
 
     /** {@code python3 (pid 4711)}. */
     public static String process(String program, ProcessId process) {
         return Quote.shown(program) + " (pid " + process.pid() + ")";
-    }
-
-    /** {@code Mesos task train}. */
-    public static String task(String name) {
-        return "Mesos task " + Quote.shown(name);
-    }
-
-    /** {@code pod team-a/train-7}. */
-    public static String pod(Origin.Pod pod) {
-        return pod.equals(Origin.Pod.UNKNOWN)
-                ? "a pod of Kubernetes"
-                : "pod " + Quote.shown(pod.title());
     }
 
     /** The shortest name that means the holder of a claim: a container's, or a program's. */
@@ -88,8 +92,8 @@ public final class HolderName {
         Stream<String> titles =
                 switch (claim.origin()) {
                     case Origin.EngineContainer _, Origin.OciContainer _ -> Stream.of();
-                    case Origin.HostProcess(String program) -> Stream.of(program);
-                    case Origin.MesosTask(String name) -> Stream.of(name);
+                    case Origin.HostProcess _, Origin.MesosTask _ ->
+                            Stream.of(claim.origin().title());
                     case Origin.Pod pod -> Stream.of(pod.title(), pod.name());
                 };
         return Stream.concat(Stream.of(claim.displayName()), titles);

@@ -36,14 +36,11 @@ public record Lease(
 
     /** The process whose end frees the GPUs, as far as it is known. */
     public Optional<ProcessId> process() {
-        return switch (claim.origin()) {
-            case Origin.Pod _ -> Optional.empty();
-            case Origin.EngineContainer _ when !isReservation() -> holder.init();
-            case Origin.EngineContainer _,
-                    Origin.OciContainer _,
-                    Origin.HostProcess _,
-                    Origin.MesosTask _ ->
-                    holder.init().or(() -> Optional.of(holder.process()));
+        Optional<ProcessId> known = holder.init().or(() -> Optional.of(holder.process()));
+        return switch (claim.origin().kind()) {
+            case POD -> Optional.empty();
+            case ENGINE -> isReservation() ? known : holder.init();
+            case OCI, PROCESS, MESOS -> known;
         };
     }
 

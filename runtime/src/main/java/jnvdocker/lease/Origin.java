@@ -2,12 +2,15 @@ package jnvdocker.lease;
 
 import jnvdocker.words.ForeignText;
 
+import java.util.Arrays;
+import java.util.List;
+import java.util.Locale;
 import java.util.Optional;
 
 /**
- * The owner of a claim: a container, and of which engine; a process; a Mesos task; or a pod. A
- * decision by it, decides of each kind: in a switch without a default, so that the compiler names
- * all of them when there is a new one.
+ * The owner of a claim: a container, and of which engine; a process; a Mesos task; or a pod. What
+ * is so of all of a kind is in the table {@link Kind}; what has words of its own for each kind is a
+ * switch without a default, so that the compiler names all of them when there is a new one.
  */
 public sealed interface Origin {
 
@@ -83,6 +86,60 @@ public sealed interface Origin {
         }
     }
 
+    /** The kinds of origins, each with all that is so of every one of them. */
+    enum Kind {
+        ENGINE(Trait.VOLUME, Trait.MOUNTED),
+        PROCESS,
+        MESOS(Trait.SCHEDULED),
+        OCI(Trait.MOUNTED),
+        POD(Trait.SCHEDULED, Trait.REQUESTED_AGAIN);
+
+        private final boolean volume;
+        private final boolean mounted;
+        private final boolean scheduled;
+        private final boolean requestedAgain;
+
+        Kind(Trait... traits) {
+            List<Trait> its = List.of(traits);
+            volume = its.contains(Trait.VOLUME);
+            mounted = its.contains(Trait.MOUNTED);
+            scheduled = its.contains(Trait.SCHEDULED);
+            requestedAgain = its.contains(Trait.REQUESTED_AGAIN);
+        }
+
+        /** The kind in small letters, which names it in the registry and in {@code claim.json}. */
+        public String word() {
+            return name().toLowerCase(Locale.ROOT);
+        }
+
+        /** Empty if no kind has this word. */
+        public static Optional<Kind> of(String word) {
+            return Arrays.stream(values()).filter(kind -> kind.word().equals(word)).findFirst();
+        }
+    }
+
+    /** Properties that some kinds have. */
+    enum Trait {
+        /** Docker has a volume of the claim, which lives as long as its container. */
+        VOLUME,
+        /** A directory of the claim is mounted in the container, as evidence of its holder. */
+        MOUNTED,
+        /** A scheduler starts and ends it, and not a user by hand. */
+        SCHEDULED,
+        /** Its scheduler requests the GPUs repeatedly, and has them from one of the requests on. */
+        REQUESTED_AGAIN
+    }
+
+    default Kind kind() {
+        return switch (this) {
+            case EngineContainer _ -> Kind.ENGINE;
+            case HostProcess _ -> Kind.PROCESS;
+            case MesosTask _ -> Kind.MESOS;
+            case OciContainer _ -> Kind.OCI;
+            case Pod _ -> Kind.POD;
+        };
+    }
+
     /** The owner, as far as the origin shows it. */
     default Owner owner() {
         return Owner.UNKNOWN;
@@ -90,26 +147,17 @@ public sealed interface Origin {
 
     /** Whether it is a container of this engine's. */
     default boolean isOf(String engineId) {
-        return switch (this) {
-            case EngineContainer(String engine, _) -> engine.equals(engineId);
-            case HostProcess _, MesosTask _, OciContainer _, Pod _ -> false;
-        };
+        return this instanceof EngineContainer(String engine, _) && engine.equals(engineId);
     }
 
     /** The directory in which a real runtime keeps the container; empty for other origins. */
     default Optional<String> runtimeRoot() {
-        return switch (this) {
-            case OciContainer oci -> Optional.of(oci.root());
-            case EngineContainer _, HostProcess _, MesosTask _, Pod _ -> Optional.empty();
-        };
+        return this instanceof OciContainer oci ? Optional.of(oci.root()) : Optional.empty();
     }
 
     /** Whether docker has a volume of the claim, which lives as long as its container. */
     default boolean isKnownToDocker() {
-        return switch (this) {
-            case EngineContainer _ -> true;
-            case HostProcess _, MesosTask _, OciContainer _, Pod _ -> false;
-        };
+        return kind().volume;
     }
 
     /**
@@ -117,18 +165,12 @@ public sealed interface Origin {
      * when its one lease is.
      */
     default boolean isOverWithItsLease() {
-        return switch (this) {
-            case EngineContainer _ -> false;
-            case HostProcess _, MesosTask _, OciContainer _, Pod _ -> true;
-        };
+        return !kind().volume;
     }
 
     /** Whether a directory of the claim is mounted in its container, as evidence of its holder. */
     default boolean isMounted() {
-        return switch (this) {
-            case EngineContainer _, OciContainer _ -> true;
-            case HostProcess _, MesosTask _, Pod _ -> false;
-        };
+        return kind().mounted;
     }
 
     /**
@@ -136,27 +178,25 @@ public sealed interface Origin {
      * requests on.
      */
     default boolean isRequestedAgain() {
-        return switch (this) {
-            case EngineContainer _, OciContainer _, HostProcess _, MesosTask _ -> false;
-            case Pod _ -> true;
-        };
+        return kind().requestedAgain;
     }
 
     /** Whether a scheduler starts and ends it, and not a user by hand. */
     default boolean isScheduled() {
-        return switch (this) {
-            case MesosTask _, Pod _ -> true;
-            case EngineContainer _, HostProcess _, OciContainer _ -> false;
-        };
+        return kind().scheduled;
+    }
+
+    /** The image of a container, as far as it is known; empty for other origins. */
+    default Optional<String> image() {
+        return Optional.empty();
     }
 
     /** Its image, {@code ?} when that is not known; its program; the task's or the pod's name. */
     default String title() {
         return switch (this) {
-            case EngineContainer container -> container.image().orElse("?");
+            case EngineContainer _, OciContainer _ -> image().orElse("?");
             case HostProcess(String program) -> program;
             case MesosTask(String name) -> name;
-            case OciContainer(String _, Optional<String> image) -> image.orElse("?");
             case Pod pod -> pod.display();
         };
     }

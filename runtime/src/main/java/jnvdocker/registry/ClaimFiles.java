@@ -223,7 +223,7 @@ public final class ClaimFiles {
         Optional<String> engine = text(root, "engine");
         Optional<String> image = text(root, "image");
         return text(root, "origin")
-                .flatMap(StoredOrigin.Kind::of)
+                .flatMap(Origin.Kind::of)
                 .flatMap(kind -> new StoredOrigin(kind, engine, image).origin())
                 .orElseThrow(() -> new IOException("it has no origin that is known"));
     }

@@ -200,7 +200,7 @@ final class LeaseRows {
     static Optional<Origin> origin(ResultSet row) throws SQLException {
         Optional<String> engine = Optional.ofNullable(row.getString("engine"));
         Optional<String> image = Optional.ofNullable(row.getString("image"));
-        return StoredOrigin.Kind.of(row.getString("origin"))
+        return Origin.Kind.of(row.getString("origin"))
                 .flatMap(kind -> new StoredOrigin(kind, engine, image).origin());
     }
 

@@ -2,8 +2,6 @@ package jnvdocker.registry;
 
 import jnvdocker.lease.Origin;
 
-import java.util.Arrays;
-import java.util.Locale;
 import java.util.Optional;
 
 /**
@@ -12,41 +10,23 @@ import java.util.Optional;
  * @param engine of a container: its engine's id, or the real runtime's root; of a pod: its uid
  * @param image of a container or pod as far as it is known, the program, or the task's name
  */
-record StoredOrigin(Kind kind, Optional<String> engine, Optional<String> image) {
-    /** The name of such an origin in a row, in small letters. */
-    enum Kind {
-        ENGINE,
-        PROCESS,
-        MESOS,
-        OCI,
-        POD;
-
-        /** Empty if it has none. */
-        static Optional<Kind> of(String word) {
-            return Arrays.stream(values()).filter(kind -> kind.word().equals(word)).findFirst();
-        }
-
-        String word() {
-            return name().toLowerCase(Locale.ROOT);
-        }
-    }
-
+record StoredOrigin(Origin.Kind kind, Optional<String> engine, Optional<String> image) {
     static StoredOrigin of(Origin origin) {
-        return switch (origin) {
-            case Origin.EngineContainer(String engine, Optional<String> image) ->
-                    new StoredOrigin(Kind.ENGINE, Optional.of(engine), image);
-            case Origin.HostProcess(String program) ->
-                    new StoredOrigin(Kind.PROCESS, Optional.empty(), Optional.of(program));
-            case Origin.MesosTask(String name) ->
-                    new StoredOrigin(Kind.MESOS, Optional.empty(), Optional.of(name));
-            case Origin.OciContainer(String root, Optional<String> image) ->
-                    new StoredOrigin(Kind.OCI, Optional.of(root), image);
-            case Origin.Pod(String uid, String namespace, String name) ->
-                    new StoredOrigin(
-                            Kind.POD,
-                            Optional.of(uid),
-                            Optional.of(namespace + "/" + name).filter(it -> !name.isEmpty()));
-        };
+        Optional<String> engine =
+                switch (origin) {
+                    case Origin.EngineContainer(String id, _) -> Optional.of(id);
+                    case Origin.OciContainer(String root, _) -> Optional.of(root);
+                    case Origin.Pod pod -> Optional.of(pod.uid());
+                    case Origin.HostProcess _, Origin.MesosTask _ -> Optional.empty();
+                };
+        Optional<String> image =
+                switch (origin) {
+                    case Origin.EngineContainer _, Origin.OciContainer _ -> origin.image();
+                    case Origin.Pod(_, String namespace, String name) ->
+                            Optional.of(namespace + "/" + name).filter(_ -> !name.isEmpty());
+                    case Origin.HostProcess _, Origin.MesosTask _ -> Optional.of(origin.title());
+                };
+        return new StoredOrigin(origin.kind(), engine, image);
     }
 
     /** Empty when there is not all that belongs to one of its kind. */

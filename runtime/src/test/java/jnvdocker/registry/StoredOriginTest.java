@@ -68,7 +68,7 @@ class StoredOriginTest {
     @Test
     void eachIsReadAsItWasWritten() throws Exception {
         assertEquals(
-                EnumSet.allOf(StoredOrigin.Kind.class),
+                EnumSet.allOf(Origin.Kind.class),
                 ORIGINS.stream().map(it -> StoredOrigin.of(it).kind()).collect(Collectors.toSet()));
         ClaimFiles files = new ClaimFiles(directory);
         try (LeaseRegistry registry = open()) {

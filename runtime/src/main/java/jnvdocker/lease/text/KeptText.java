@@ -4,12 +4,10 @@ import jnvdocker.lease.AfterStop;
 import jnvdocker.lease.Booking;
 import jnvdocker.lease.HolderName;
 import jnvdocker.lease.Kept;
-import jnvdocker.lease.Origin;
 import jnvdocker.lease.Ticket;
 import jnvdocker.words.Quote;
 
 import java.time.Instant;
-import java.util.Optional;
 
 /** Describes for whom a GPU is kept that nobody holds. */
 public final class KeptText {
@@ -53,7 +51,9 @@ public final class KeptText {
         return new HoldersText.By(
                 "kept for "
                         + Quote.shown(ticket.owner().name())
-                        + task(ticket.request().origin()).map(name -> "'s " + name).orElse("")
+                        + HolderName.scheduled(ticket.request().origin())
+                                .map(name -> "'s " + name)
+                                .orElse("")
                         + " (pid "
                         + ticket.request().client().pid()
                         + ")",
@@ -61,15 +61,5 @@ public final class KeptText {
                         + LeaseText.requested(ticket.requested().request())
                         + " since "
                         + LeaseText.time(ticket.since()));
-    }
-
-    /** The purpose of a scheduler that waits, rather than a user. */
-    private static Optional<String> task(Origin origin) {
-        return switch (origin) {
-            case Origin.EngineContainer _, Origin.HostProcess _, Origin.OciContainer _ ->
-                    Optional.empty();
-            case Origin.MesosTask(String name) -> Optional.of(HolderName.task(name));
-            case Origin.Pod pod -> Optional.of(HolderName.pod(pod));
-        };
     }
 }

@@ -69,13 +69,11 @@ public final class LeaseText {
     }
 
     private static String holder(Claim claim, ProcessId process) {
-        return switch (claim.origin()) {
-            case Origin.EngineContainer _, Origin.OciContainer _ -> container(claim);
-            case Origin.HostProcess(String program) ->
-                    "process " + HolderName.process(program, process);
-            case Origin.MesosTask(String name) -> HolderName.task(name);
-            case Origin.Pod pod -> HolderName.pod(pod);
-        };
+        return HolderName.scheduled(claim.origin())
+                .orElseGet(() ->
+                        claim.origin() instanceof Origin.HostProcess(String program)
+                                ? "process " + HolderName.process(program, process)
+                                : container(claim));
     }
 
     /** {@code container train-7}. */
@@ -88,15 +86,12 @@ public final class LeaseText {
 
     /** The command that reserves GPUs before it becomes docker, or the user's own program. */
     public static String command(Claim claim, ProcessId client) {
-        String pid = " (pid " + client.pid() + ")";
-        return switch (claim.origin()) {
-            case Origin.EngineContainer _ -> "docker run" + pid;
-            case Origin.HostProcess _ -> "gpu run" + pid;
-            case Origin.MesosTask(String name) -> HolderName.task(name);
-            case Origin.Pod pod -> HolderName.pod(pod);
-            case Origin.OciContainer _ ->
-                    claim.container().isPresent() ? container(claim) : "docker run" + pid;
-        };
+        Origin.Kind kind = claim.origin().kind();
+        if (kind == Origin.Kind.OCI && claim.container().isPresent()) {
+            return container(claim);
+        }
+        String run = kind == Origin.Kind.PROCESS ? "gpu run" : "docker run";
+        return HolderName.scheduled(claim.origin()).orElse(run + " (pid " + client.pid() + ")");
     }
 
     /**
@@ -108,21 +103,16 @@ public final class LeaseText {
             return "container " + Quote.shown(request.container().get());
         }
         Origin origin = request.origin();
-        return switch (origin) {
-            case Origin.EngineContainer _, Origin.HostProcess _, Origin.OciContainer _ ->
-                    Quote.shown(origin.title());
-            case Origin.MesosTask(String name) -> HolderName.task(name);
-            case Origin.Pod pod -> HolderName.pod(pod);
-        };
+        return HolderName.scheduled(origin).orElseGet(() -> Quote.shown(origin.title()));
     }
 
     /** The step that frees a claim's GPUs. */
     public static String toEnd(Claim claim) {
-        return switch (claim.origin()) {
-            case Origin.EngineContainer _, Origin.OciContainer _ -> "stop the container";
-            case Origin.HostProcess _ -> "end it";
-            case Origin.MesosTask _ -> "stop the task through its framework";
-            case Origin.Pod _ -> "delete the pod";
+        return switch (claim.origin().kind()) {
+            case ENGINE, OCI -> "stop the container";
+            case PROCESS -> "end it";
+            case MESOS -> "stop the task through its framework";
+            case POD -> "delete the pod";
         };
     }
 

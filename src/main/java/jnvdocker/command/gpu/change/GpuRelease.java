@@ -113,14 +113,7 @@ public final class GpuRelease extends OwnCommand {
         return "jnvdocker: warning: "
                 + runs
                 + ", and can use "
-                + switch (claim.origin()) {
-                    case Origin.EngineContainer _,
-                            Origin.HostProcess _,
-                            Origin.OciContainer _,
-                            Origin.Pod _ ->
-                            "its GPUs";
-                    case Origin.MesosTask _ -> "what it has opened";
-                }
+                + (claim.origin().kind() == Origin.Kind.MESOS ? "what it has opened" : "its GPUs")
                 + " as before, though others get "
                 + (claim.gpus().size() == 1 ? "it" : "them")
                 + " now; "

@@ -297,30 +297,21 @@ final class Explanation {
         return "It becomes free when that process is gone: kill -KILL PID. If it does not end, it"
                 + " waits in the kernel, most likely for the driver: search dmesg for 'Xid'; the"
                 + " host may have to be restarted."
-                + switch (claim.origin()) {
-                    case Origin.EngineContainer _,
-                            Origin.HostProcess _,
-                            Origin.OciContainer _,
-                            Origin.Pod _ ->
-                            "";
-                    case Origin.MesosTask _ ->
-                            " If it has ended, others that share its cgroup could open the GPU:"
-                                    + " access is revoked as soon as possible.";
-                };
+                + (claim.origin().kind() == Origin.Kind.MESOS
+                        ? " If it has ended, others that share its cgroup could open the GPU:"
+                                + " access is revoked as soon as possible."
+                        : "");
     }
 
     private static String reserved(Claim claim) {
-        return switch (claim.origin()) {
-            case Origin.EngineContainer _ ->
+        return switch (claim.origin().kind()) {
+            case ENGINE ->
                     "It becomes held when docker starts the container, and free if that docker run"
                             + " ends first.";
-            case Origin.HostProcess _ ->
-                    "It becomes held in a moment, and free if that gpu run ends first.";
-            case Origin.MesosTask _ ->
-                    "It becomes held in a moment, and free if the launch fails first.";
-            case Origin.OciContainer _ ->
-                    "It becomes held in a moment, and free if the start fails first.";
-            case Origin.Pod _ ->
+            case PROCESS -> "It becomes held in a moment, and free if that gpu run ends first.";
+            case MESOS -> "It becomes held in a moment, and free if the launch fails first.";
+            case OCI -> "It becomes held in a moment, and free if the start fails first.";
+            case POD ->
                     "It becomes held when the kubelet starts the pod, and free if the kubelet gives"
                             + " it up first.";
         };

@@ -158,21 +158,14 @@ public final class GpuWhy extends ShowCommand {
      * long as any agent runs on this host.
      */
     private static Optional<String> absentAgent(Lease lease) {
-        return switch (lease.claim().origin()) {
-            case Origin.MesosTask _ when RunningAgent.all().isEmpty() ->
-                    Optional.of(
-                            "No Mesos agent runs on this host. Even if the task has ended, its"
-                                    + " executor keeps the GPUs until the agent is back, or for the"
-                                    + " agent's --recovery_timeout (15 minutes by default). If the"
-                                    + " agent will not come back, root can end it with: kill "
-                                    + lease.holder().process().pid());
-            case Origin.MesosTask _,
-                    Origin.EngineContainer _,
-                    Origin.HostProcess _,
-                    Origin.OciContainer _,
-                    Origin.Pod _ ->
-                    Optional.empty();
-        };
+        return lease.claim().origin().kind() == Origin.Kind.MESOS && RunningAgent.all().isEmpty()
+                ? Optional.of(
+                        "No Mesos agent runs on this host. Even if the task has ended, its"
+                                + " executor keeps the GPUs until the agent is back, or for the"
+                                + " agent's --recovery_timeout (15 minutes by default). If the"
+                                + " agent will not come back, root can end it with: kill "
+                                + lease.holder().process().pid())
+                : Optional.empty();
     }
 
     /** Returns an empty line and a table of leases that have ended; nothing without one. */

@@ -17,31 +17,12 @@ public record Purpose(
         Optional<String> pod) {
 
     public static Purpose of(Origin origin) {
-        return switch (origin) {
-            case Origin.EngineContainer container -> ofImage(container.image());
-            case Origin.OciContainer(String _, Optional<String> image) -> ofImage(image);
-            case Origin.HostProcess(String program) ->
-                    new Purpose(
-                            Optional.empty(),
-                            Optional.of(program),
-                            Optional.empty(),
-                            Optional.empty());
-            case Origin.MesosTask(String name) ->
-                    new Purpose(
-                            Optional.empty(),
-                            Optional.empty(),
-                            Optional.of(name),
-                            Optional.empty());
-            case Origin.Pod pod ->
-                    new Purpose(
-                            Optional.empty(),
-                            Optional.empty(),
-                            Optional.empty(),
-                            Optional.of(pod.title()).filter(_ -> !pod.equals(Origin.Pod.UNKNOWN)));
-        };
-    }
-
-    private static Purpose ofImage(Optional<String> image) {
-        return new Purpose(image, Optional.empty(), Optional.empty(), Optional.empty());
+        Optional<String> title = Optional.of(origin.title());
+        return new Purpose(
+                origin.image(),
+                title.filter(_ -> origin.kind() == Origin.Kind.PROCESS),
+                title.filter(_ -> origin.kind() == Origin.Kind.MESOS),
+                title.filter(_ ->
+                        origin.kind() == Origin.Kind.POD && !origin.equals(Origin.Pod.UNKNOWN)));
     }
 }
