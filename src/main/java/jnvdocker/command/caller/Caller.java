@@ -12,13 +12,11 @@ import jnvdocker.words.ShellWord;
 
 import java.util.Optional;
 import java.util.OptionalInt;
-import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 
 /** The user who runs a command, as the kernel reports it, and sudo if that is root. */
 public final class Caller {
     private static final Processes PROCESSES = Processes.ofThisMachine();
-    private static final Pattern PLAIN = Pattern.compile("[A-Za-z0-9_.,:=@%+/-]{1,80}");
 
     private Caller() {}
 
@@ -40,7 +38,7 @@ public final class Caller {
                                     + what
                                     + ": sudo jnvdocker "
                                     + request.arguments().stream()
-                                            .map(Caller::typed)
+                                            .map(word -> ShellWord.typed(Quote.shown(word)))
                                             .collect(Collectors.joining(" "))));
         }
     }
@@ -58,11 +56,6 @@ public final class Caller {
                     "only %s and root may %s; contact one of them"
                             .formatted(Quote.shown(owner.name()), what));
         }
-    }
-
-    /** A word as one types it in a shell. */
-    private static String typed(String word) {
-        return PLAIN.matcher(word).matches() ? word : ShellWord.quoted(Quote.shown(word));
     }
 
     /**

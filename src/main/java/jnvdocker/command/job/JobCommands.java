@@ -10,6 +10,7 @@ import jnvdocker.screen.Screen;
 import jnvdocker.words.Quote;
 import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
+import jnvdocker.words.ShellWord;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -178,8 +179,9 @@ public final class JobCommands {
                 });
     }
 
-    /** A command line for people. */
+    /** A command line as one types it, for people. */
     static String title(List<String> command) {
-        return Quote.shown(String.join(" ", command));
+        return Quote.shown(
+                command.stream().map(ShellWord::typed).collect(Collectors.joining(" ")));
     }
 }

@@ -231,7 +231,9 @@ class JobsTest {
     void containersExitCodeIsTheJobs() {
         long id = submit("carol", "run", "--rm", "--gpus=1", "cuda", "sh", "-c", "echo in; exit 3");
         await(id, "state", "ended");
-        assertEquals("3 exited", text(job(id), "exit_code", "outcome"));
+        assertEquals(
+                "run --rm --gpus=1 cuda sh -c 'echo in; exit 3' 3 exited",
+                text(job(id), "command", "exit_code", "outcome"));
         assertTrue(log(id).endsWith("in\n"), log(id));
         long absent = submit("carol", "gpu", "run", "--", "no-such-program");
         await(absent, "exit_code", "127");

@@ -121,14 +121,10 @@ public record AgentFlags(
     /** One flag each, quoted for a shell where that is needed. */
     public List<String> lines() {
         List<String> lines = new ArrayList<>();
-        lines.add("--resources=" + word(resources));
-        attributes.ifPresent(text -> lines.add("--attributes=" + word(text)));
-        lines.add("--isolation=" + word(isolation));
-        lines.add("--launcher_dir=" + word(launcherDir));
+        lines.add("--resources=" + ShellWord.typed(resources));
+        attributes.ifPresent(text -> lines.add("--attributes=" + ShellWord.typed(text)));
+        lines.add("--isolation=" + ShellWord.typed(isolation));
+        lines.add("--launcher_dir=" + ShellWord.typed(launcherDir));
         return List.copyOf(lines);
-    }
-
-    private static String word(String value) {
-        return value.matches("[a-zA-Z0-9_./:,@%+=-]*") ? value : ShellWord.quoted(value);
     }
 }
