@@ -3,6 +3,8 @@ package jnvdocker.command;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
+
 import org.junit.jupiter.api.Test;
 
 import picocli.CommandLine;
@@ -13,6 +15,12 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** Whatever fails in a command, its user reads a line, and no stack trace. */
+@Attack(
+        by = "any user",
+        what = "gives a command words that nobody has foreseen",
+        result =
+                "one line with a reference, under which the daemon's log has all of it; no stack"
+                        + " trace")
 class StackTraceTest {
     private static final List<List<String>> ODD =
             List.of(

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.kubernetes.KubernetesPolicy;
 import jnvdocker.lease.Allowance;
 import jnvdocker.lease.BookingRule;
@@ -41,6 +42,10 @@ import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
 
+@Attack(
+        by = "an administrator",
+        what = "keeps the history for a day, with `hours_per_week`",
+        result = "refused with both keys; before, 4.9 hours became 0.0")
 class ConfigTest {
     private static final Path FILE = TestingConfig.FILE;
     private static final Config DEFAULT =

@@ -3,6 +3,8 @@ package jnvdocker.kubelet;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
+
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -19,6 +21,10 @@ import java.time.Duration;
 import java.util.HexFormat;
 import java.util.concurrent.CompletableFuture;
 
+@Attack(
+        by = "a kubelet or another plugin",
+        what = "sends PINGs or SETTINGS without end, and reads no answer",
+        result = "the connection ends before a mebibyte waits to be sent")
 class GrpcSocketsTest {
     private static final Duration LIMIT = Duration.ofSeconds(60);
     private static final String SETTINGS = "000000040000000000";

@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
+
 import org.junit.jupiter.api.Test;
 
 import java.time.Instant;
@@ -14,6 +16,10 @@ import java.util.Optional;
 import java.util.concurrent.TimeUnit;
 
 /** Events of users who flood the queue, and of others. */
+@Attack(
+        by = "a member",
+        what = "is refused GPUs 300 times while programs of `notify` run",
+        result = "the refusals are dropped first; no event of another user is lost")
 class EventQueueTest {
     private static final int MOST = 8;
 

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.posix.Peer;
 
 import org.junit.jupiter.api.AfterEach;
@@ -34,6 +35,10 @@ import java.util.List;
 import java.util.Optional;
 
 /** The other end is written out byte by byte, as the C client sends it. */
+@Attack(
+        by = "a member",
+        what = "passes a pipe that never ends to `gpu needs`",
+        result = "given up after 30 s")
 class ClientConnectionTest {
     @TempDir Path directory;
     private SocketChannel client;

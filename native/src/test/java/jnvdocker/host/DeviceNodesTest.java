@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.posix.Posix;
 
 import org.junit.jupiter.api.BeforeEach;
@@ -28,6 +29,10 @@ import java.util.concurrent.CyclicBarrier;
 import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 
+@Attack(
+        by = "a member",
+        what = "a directory with more than 20,000 files as `--device`",
+        result = "the search ends, and the run is refused")
 class DeviceNodesTest {
     /** From a host with driver 550, shortened; the block device is a decoy. */
     private static final String DEVICES =

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.sun.jna.Library;
 import com.sun.jna.Native;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.posix.Posix;
 import jnvdocker.process.Credentials;
 
@@ -22,6 +23,12 @@ import java.nio.file.Path;
 import java.util.HexFormat;
 import java.util.Set;
 
+@Attack(
+        by = "any user",
+        what =
+                "has more files open than one scan reads, and a GPU's node open by an access"
+                        + " list or a capability",
+        result = "counts as a user of the GPU until all have been read")
 class DriverUseTest {
     private static final Gpu GPU = new Gpu(0, "GPU-1", 3, "0000:00:00.0", "A100");
 

@@ -3,6 +3,8 @@ package jnvdocker.host;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
+
 import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -13,6 +15,10 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
 
+@Attack(
+        by = "a broken host",
+        what = "a GPU never opens, vanishes, appears or is renumbered while a client waits",
+        result = "opened once; each choice reads them again, and the place is kept")
 class GpuInventoryTest {
     private static final String UNKNOWN = "GPU-????????-????-????-????-????????????";
     private static final String KNOWN = "GPU-5c1a0000-1d2c-4e5f-8a9b-012345678900";

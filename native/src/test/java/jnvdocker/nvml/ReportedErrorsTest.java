@@ -3,6 +3,8 @@ package jnvdocker.nvml;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
+
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 
@@ -11,6 +13,10 @@ import java.nio.file.Path;
 import java.time.Instant;
 import java.util.Optional;
 
+@Attack(
+        by = "a fault",
+        what = "the disk is full when a GPU's error is to be kept",
+        result = "written the next time; warned of once")
 class ReportedErrorsTest {
     private static final String UUID = "GPU-5c1a0000-0000-4000-8000-000000000000";
 

@@ -3,6 +3,8 @@ package jnvdocker.posix;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
+
 import org.junit.jupiter.api.Test;
 
 import java.io.IOException;
@@ -13,6 +15,12 @@ import java.util.List;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.atomic.AtomicInteger;
 
+@Attack(
+        by = "a fault",
+        what =
+                "anything is thrown in a loop that runs for as long as the daemon, or a claim's"
+                        + " directory vanishes while it is deleted",
+        result = "logged once; the loop begins again, and the deletion goes on")
 class PermanentThreadTest {
     @Test
     void loopBeginsAgainWhateverItThrows() {

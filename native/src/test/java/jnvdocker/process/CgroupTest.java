@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.posix.ProcessId;
 
 import org.junit.jupiter.api.BeforeEach;
@@ -24,6 +25,10 @@ import java.util.TreeSet;
 import java.util.concurrent.atomic.AtomicBoolean;
 
 /** Cgroups as texts: the place of a container's cgroup, and whether any process is left in it. */
+@Attack(
+        by = "any user",
+        what = "moves threads into a threaded cgroup below a pod's",
+        result = "the processes are found in the list above it; other pods' leases end")
 class CgroupTest {
     private static final String ID =
             "4bf92f3577b34da6a3ce929d0e0e4736a1b2c3d4e5f60718293a4b5c6d7e8f90";

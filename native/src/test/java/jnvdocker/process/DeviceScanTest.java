@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
+
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -19,6 +21,12 @@ import java.util.List;
 import java.util.Set;
 
 /** The number of descriptors read, for processes written as text that have real devices open. */
+@Attack(
+        by = "any user",
+        what = "has 20 × 19,900 files open",
+        result =
+                "reads are bounded; the user counts as a user of GPUs until all have been read,"
+                        + " and `gpu doctor` names them")
 class DeviceScanTest {
     /** The major of /dev/full; 7 is its minor. */
     private static final int MAJOR = 1;

@@ -2,6 +2,7 @@ package jnvdocker.process;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.posix.ProcessId;
 
 import org.junit.jupiter.api.AfterEach;
@@ -20,6 +21,14 @@ import java.util.regex.Pattern;
 
 /** Which cgroups of a name are root's, among those that others have made. */
 @Tag("root")
+@Attack(
+        by = "any user, root in a container whose cgroup can be written to",
+        what = "makes or renames a cgroup to a pod's name",
+        result = "counts for nothing")
+@Attack(
+        by = "a member",
+        what = "has docker make a cgroup with a pod's name (`--cgroup-parent`)",
+        result = "may make a lease longer, and ends none")
 class GroupsTest {
     private static final Pattern NAME = Pattern.compile("p0d([0-9]+)");
     private static final String CONTAINER = "4bf92f3577b34da6".repeat(4);

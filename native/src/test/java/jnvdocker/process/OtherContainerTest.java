@@ -2,12 +2,18 @@ package jnvdocker.process;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import jnvdocker.attack.Attack;
+
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
 
 import java.util.Optional;
 
 /** Containers of other engines, by the cgroups that these have been seen to make. */
+@Attack(
+        by = "a user",
+        what = "gives a cgroup of their own the name of another's container",
+        result = "no command that would stop the other's is shown")
 class OtherContainerTest {
     private static final String ID = "0d1f".repeat(16);
 

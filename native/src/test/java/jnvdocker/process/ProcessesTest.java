@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.host.DrmNodes;
 import jnvdocker.posix.Posix;
 import jnvdocker.posix.ProcessId;
@@ -30,6 +31,14 @@ import java.util.regex.Pattern;
 import java.util.stream.Stream;
 
 /** This machine's own processes. */
+@Attack(
+        by = "any user",
+        what = "makes thousands of mounts with long paths",
+        result = "not a byte of them is read")
+@Attack(
+        by = "any user",
+        what = "ends the first thread of a process",
+        result = "the other threads are scanned")
 class ProcessesTest {
     private static final String ID = "jnvdocker-test-" + ProcessHandle.current().pid();
 

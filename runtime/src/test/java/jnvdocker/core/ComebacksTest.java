@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.core.SimulatedClients.RunOptions;
 import jnvdocker.core.SimulatedContainer.State;
 import jnvdocker.lease.GpuStatus;
@@ -30,6 +31,12 @@ import java.util.Optional;
 import java.util.Set;
 
 /** What an engine says of a container that has ended, and what that counts for. */
+@Attack(
+        by = "a fault",
+        what =
+                "an engine that is just starting lists no container, once or again and again,"
+                        + " also while mounts cannot be read",
+        result = "one answer ends no lease, several do, and none where the host itself cannot tell")
 class ComebacksTest extends SimulatedWorldTest {
     private static final Duration STEP = Duration.ofMillis(50);
 

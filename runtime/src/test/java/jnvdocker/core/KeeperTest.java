@@ -8,6 +8,7 @@ import static jnvdocker.lease.TestingLeases.BOB;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.host.Gpu;
 import jnvdocker.keeper.Keeper;
 import jnvdocker.lease.Claim;
@@ -38,6 +39,34 @@ import java.util.concurrent.CountDownLatch;
 
 /** The one thread that ends leases, and a host that misbehaves. */
 @Timeout(60)
+@Attack(
+        by = "a fault",
+        what = "the thread that ends leases meets an unforeseen error, or hangs",
+        result =
+                "a lease that cannot be checked keeps no other from its end; a caller waits a"
+                        + " second at most")
+@Attack(
+        by = "a fault",
+        what = "the mount table cannot be read when the daemon starts",
+        result = "it starts, no lease is lost, and nothing is given out until it can be read")
+@Attack(
+        by = "a fault",
+        what = "the engine's word about a lease comes when docker has mounted the claim again",
+        result = "the lease goes on")
+@Attack(
+        by = "a fault",
+        what =
+                "a container is created again hundreds of times within the moment in which it"
+                        + " may be",
+        result = "nothing about its earlier leases stays in memory")
+@Attack(
+        by = "a fault",
+        what = "an engine's word of a first process comes after a newer mount",
+        result = "it is not written")
+@Attack(
+        by = "a fault",
+        what = "a container starts again with fewer GPUs",
+        result = "clients that wait are woken for the others")
 class KeeperTest {
     private static final OciContainers.Container TRAIN =
             new OciContainers.Container("/run/runc", "c".repeat(64));

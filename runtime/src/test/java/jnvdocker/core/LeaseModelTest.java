@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
+
 import net.jqwik.api.Arbitrary;
 import net.jqwik.api.ForAll;
 import net.jqwik.api.Property;
@@ -24,6 +26,16 @@ import java.util.List;
  * is used without a lease or that the lab does not allow. The registry and everything that works
  * with it are the real ones; see {@link ModelCheck}, {@link GrantCheck} and {@link RefusalCheck}.
  */
+@Attack(
+        by = "root, by mistake",
+        what = "deletes registry and claims while containers are being created",
+        result =
+                "what is mounted and unknown keeps every GPU from others; what mounts its claim"
+                        + " while the daemon starts has its lease")
+@Attack(
+        by = "a fault",
+        what = "the clock jumps",
+        result = "a day back and forth changes no holder; a suspended host is not covered")
 class LeaseModelTest {
     private static final Duration LIMIT = Duration.ofMinutes(5);
 

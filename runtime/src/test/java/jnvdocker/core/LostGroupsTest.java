@@ -6,6 +6,7 @@ import static jnvdocker.lease.TestingLeases.B;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.keeper.LostGroups;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.TestingLeases;
@@ -29,6 +30,10 @@ import java.util.List;
 import java.util.stream.Stream;
 
 @Tag("root")
+@Attack(
+        by = "a daemon that died",
+        what = "leaves a cgroup behind",
+        result = "removed when it is empty")
 class LostGroupsTest {
     @TempDir Path state;
     private final List<Path> made = new ArrayList<>();

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.grant.Waiting;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
@@ -35,6 +36,16 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /** The leases of Mesos containers, whose agent never reports an end. */
+@Attack(
+        by = "a broken host",
+        what = "access to a device cannot be revoked",
+        result = "STUCK until it can")
+@Attack(
+        by = "a fault",
+        what =
+                "a Mesos task's lease in a registry of an earlier time gives way to a container"
+                        + " that runs",
+        result = "what is left of the task may no longer open the GPU")
 class MesosLeasesTest extends SimulatedWorldTest {
     private static final String FREEZER = "/sys/fs/cgroup/freezer/mesos/a";
 

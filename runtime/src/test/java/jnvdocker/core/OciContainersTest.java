@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimedGpu;
@@ -44,6 +45,10 @@ import java.util.Set;
 import java.util.concurrent.atomic.AtomicReference;
 
 /** The leases of containers that our OCI runtime creates. */
+@Attack(
+        by = "a member",
+        what = "releases their own container by force while it is being created",
+        result = "refused; it has already received its GPUs")
 class OciContainersTest extends SimulatedWorldTest {
     private static final String ROOT = "/run/docker/runtime-runc/moby";
     private static final Duration GRACE = Duration.ofMillis(250);

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.DriverUse;
 import jnvdocker.host.Host;
@@ -39,6 +40,10 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /** The users of GPUs by the files that processes have open, on a host that is a directory. */
+@Attack(
+        by = "a member",
+        what = "computes by a graphics node alone, in a container",
+        result = "the GPU is UNMANAGED; before, FREE")
 class OpenFilesTest {
     private static final Credentials SOMEBODY = new Credentials(1_987_654_330, Set.of(100));
 

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.decision.DecisionListener;
 import jnvdocker.decision.RefusalReason;
 import jnvdocker.grant.Grants;
@@ -53,6 +54,10 @@ import java.util.Set;
 import java.util.TreeSet;
 
 /** The leases of pods, by a kubelet's requests, its lists and the running processes. */
+@Attack(
+        by = "any user",
+        what = "has a GPU open that a pod waits for",
+        result = "all processes are scanned once a second, not ten times")
 class PodLeasesTest extends SimulatedWorldTest {
     private static final String UID = "928cd30c-f6b5-4009-8df9-e7341ebd34a1";
     private static final String CGROUP =

@@ -11,6 +11,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.decision.DecisionLog;
 import jnvdocker.grant.Creation;
 import jnvdocker.grant.QueueKeeper;
@@ -65,6 +66,14 @@ import java.util.concurrent.atomic.AtomicInteger;
  * Waiting clients, on threads of their own, and the keeper that serves them, one scan at a time.
  */
 @Timeout(120)
+@Attack(
+        by = "a member",
+        what = "waits a thousand times",
+        result = "refused after 64, with the name of the key; one thread checks all tickets")
+@Attack(
+        by = "a member",
+        what = "stops a client that waits or has GPUs reserved (SIGSTOP)",
+        result = "passed by, with its place kept; named by `gpu ls`, `gpu why` and `gpu queue`")
 class QueueKeeperTest {
     private static final GpuRequest ONE = new GpuRequest.Count(1);
     private static final GpuRequest ALL = new GpuRequest.All();

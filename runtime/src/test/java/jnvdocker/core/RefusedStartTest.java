@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.core.SimulatedClients.RunOptions;
 import jnvdocker.holder.ContainerEngine;
 import jnvdocker.lease.Claim;
@@ -30,6 +31,12 @@ import java.util.Optional;
 import java.util.stream.IntStream;
 
 /** Which containers are started again after they were refused when their engine was started. */
+@Attack(
+        by = "an engine that starts",
+        what = "finds no daemon, for containers with a restart policy",
+        result =
+                "the daemon starts them when it is there, or when they can have their GPUs; `gpu"
+                        + " doctor` names those that are down")
 class RefusedStartTest {
     private static final String HELD = "GPU 0 (GPU-5c1a1003) is held by bob's container \"x\"";
     private static final Refusal REFUSAL = new Refusal(HELD, "start it again");

@@ -8,6 +8,7 @@ import static jnvdocker.lease.TestingLeases.BOB;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
@@ -38,6 +39,10 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 
 /** A choice on a machine that reports a process slowly. */
+@Attack(
+        by = "a slow `/proc`",
+        what = "delays a client that chooses",
+        result = "the registry answers; what was taken meanwhile is not chosen")
 class SlowChoiceTest {
     private static final int SECONDS = 30;
 

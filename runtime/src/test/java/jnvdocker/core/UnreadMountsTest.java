@@ -8,6 +8,7 @@ import static jnvdocker.lease.TestingLeases.THEN;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.holder.Evidence;
 import jnvdocker.holder.Life;
 import jnvdocker.lease.Claim;
@@ -27,6 +28,12 @@ import java.util.List;
 import java.util.Optional;
 
 /** Namespaces with more mounts than are read: any claim may be mounted there. */
+@Attack(
+        by = "a container that may mount",
+        what = "makes more mounts than are read, by 16 MiB of mountinfo",
+        result =
+                "its own lease does not end while a process of it may live; those of other"
+                        + " containers do")
 class UnreadMountsTest {
     static final List<Origin> CONTAINERS =
             List.of(CUDA, new Origin.OciContainer("/run/docker", Optional.of("cuda")));

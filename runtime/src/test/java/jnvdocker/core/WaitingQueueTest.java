@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.grant.Place;
 import jnvdocker.grant.WaitingQueue;
 import jnvdocker.holder.Evidence;
@@ -40,6 +41,10 @@ import java.util.concurrent.atomic.AtomicInteger;
 import java.util.function.Function;
 
 /** The clients that have a place in the queue, and for how long. */
+@Attack(
+        by = "any user",
+        what = "takes as many places of the queue as `max_waits_per_user` allows, as several users",
+        result = "root, `sudo` included, and a user without a place still wait")
 class WaitingQueueTest {
     private static final Gpu GPU = TestingLeases.A;
     private static final Owner ROOT = new Owner(0, "root");

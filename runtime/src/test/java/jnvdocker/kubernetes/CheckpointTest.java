@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
+
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
@@ -23,6 +25,12 @@ import java.util.List;
 import java.util.Set;
 
 /** The kubelet's file, as real ones have written it, and as nobody should. */
+@Attack(
+        by = "a kubelet",
+        what =
+                "writes a file or answers with 15 MB of brackets, or a pipe, half a file,"
+                        + " 200,000 devices",
+        result = "the daemon lives, with 128 MB; pods keep their GPUs")
 class CheckpointTest {
     private static final String GPU_0 = "GPU-5c1a0000-9a1b-4d3e-8f70-000000000000";
     private static final String GPU_1 = "GPU-5c1a1003-9a1b-4d3e-8f70-000000000001";

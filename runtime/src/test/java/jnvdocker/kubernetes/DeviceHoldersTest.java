@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.kubernetes.Kubelet.ContainerDevices;
 import jnvdocker.lease.Origin;
 
@@ -15,6 +16,10 @@ import java.util.Optional;
 import java.util.Set;
 
 /** Which container of which pod has devices, by the names of one and the uids of the other. */
+@Attack(
+        by = "a kubelet",
+        what = "lists names, or refuses with words, that a terminal acts upon",
+        result = "the GPU is held by a pod without a name; the words are spelled out")
 class DeviceHoldersTest {
     private static final String GPU = "nvidia.com/gpu";
     private static final String UID = "67fa988c5de6f713e0a8a764c9909af8";

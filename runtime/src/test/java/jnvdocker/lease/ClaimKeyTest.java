@@ -3,6 +3,8 @@ package jnvdocker.lease;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 
+import jnvdocker.attack.Attack;
+
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
@@ -11,6 +13,13 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 
+@Attack(
+        by = "a member",
+        what =
+                "names another's reservation, whose id every user sees, by the label"
+                    + " `jnvdocker.claim` or the claim's volume, with a made-up secret or without"
+                    + " one",
+        result = "refused; the reservation stays its client's; lists and messages show no secret")
 class ClaimKeyTest {
     private static final ClaimKey KEY = TestingLeases.newKey();
 

@@ -11,6 +11,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.text.Addressee;
 import jnvdocker.lease.text.Refusals;
@@ -31,6 +32,12 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** {@code --gpus share=10G}: parts of the memory of GPUs that may be shared. */
+@Attack(
+        by = "any user",
+        what = "takes 600 shares of 1 MiB with a limit of one GPU",
+        result =
+                "a share has 256 MiB at least, and a user 16 of them for each GPU of the limit;"
+                        + " so have a namespace's pods")
 class ShareTest {
     private static final long MEMORY = 40L << 30;
     private static final List<Gpu> ALL = List.of(A, B, C);

@@ -10,6 +10,7 @@ import static jnvdocker.lease.TestingLeases.DOCKERD;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.holder.Pace;
 import jnvdocker.host.Gpu;
 import jnvdocker.keeper.HistoryKeeper;
@@ -28,6 +29,7 @@ import java.util.List;
 import java.util.Optional;
 
 /** The history does not grow without end, whatever users do all day. */
+@Attack(by = "a member", what = "creates containers in a loop", result = "added up by the hour")
 class HistoryBoundTest extends OneRegistryTest {
     private static final Instant START = Instant.parse("2024-01-02T00:00:00Z");
     private static final Duration AN_HOUR = Duration.ofHours(1);

@@ -7,6 +7,7 @@ import static jnvdocker.lease.TestingLeases.THEN;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimedGpu;
@@ -33,6 +34,18 @@ import java.util.Optional;
 import java.util.stream.Stream;
 
 /** Whatever others name their containers: a row has some kilobytes at most. */
+@Attack(
+        by = "a member",
+        what =
+                "names containers with 900,000 characters, and lists the leases, or queries the"
+                        + " chart over the socket",
+        result =
+                "a name has 255 characters, and a lease some kilobytes; before, 0.9 MB each, and"
+                        + " lists of such leases took more memory than the daemon has")
+@Attack(
+        by = "a member",
+        what = "has 20,000 leases, each with a name of its own of 255 characters",
+        result = "the chart has a million characters of names, and all bars")
 class LongNamesTest {
     private static final String LONG = "n".repeat(900_000);
     private static final Owner OWNER = new Owner(1001, LONG);

@@ -9,6 +9,7 @@ import static jnvdocker.lease.TestingLeases.DOCKERD;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.holder.Pace;
 import jnvdocker.host.Gpu;
 import jnvdocker.keeper.HistoryKeeper;
@@ -35,6 +36,10 @@ import java.util.Optional;
 import java.util.Set;
 
 /** However the clock is set, ages stay right, and nothing is lost. */
+@Attack(
+        by = "root, by mistake",
+        what = "sets the clock by ±400 days, or to 2099",
+        result = "ages stay, and nothing is deleted")
 class RegistryClockTest {
     private static final Duration KEPT = Duration.ofDays(400);
 

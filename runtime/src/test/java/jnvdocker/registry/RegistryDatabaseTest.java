@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.posix.FileErrors;
 
 import org.junit.jupiter.api.BeforeEach;
@@ -28,6 +29,20 @@ import java.util.Arrays;
 import java.util.List;
 import java.util.zip.GZIPInputStream;
 
+@Attack(
+        by = "a broken disk",
+        what = "one wrong byte in `registry.db-wal`",
+        result = "noticed by the count of changes; nothing is given twice")
+@Attack(
+        by = "a broken disk",
+        what = "damage deep in a long history",
+        result = "found while it is used; nothing is given out until the restart")
+@Attack(
+        by = "a fault",
+        what = "torn, damaged, truncated, unwritable files",
+        result =
+                "damaged files are kept and the state is rebuilt; on a full or read-only disk a"
+                        + " run is refused with 125, and a start in docker's output")
 class RegistryDatabaseTest {
     private static final int PAGE = 4096;
 

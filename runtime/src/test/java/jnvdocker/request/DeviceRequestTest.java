@@ -3,6 +3,8 @@ package jnvdocker.request;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import jnvdocker.attack.Attack;
+
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.CsvSource;
@@ -12,6 +14,12 @@ import java.util.List;
 import java.util.Optional;
 
 /** What docker's driver for NVIDIA's GPUs, and NVIDIA's tools, make of a request for devices. */
+@Attack(
+        by = "a member",
+        what =
+                "has docker's own driver give a container GPUs by other capabilities than"
+                        + " \"gpu\", or by ids joined with commas",
+        result = "seen and leased like any other request")
 class DeviceRequestTest {
     private static DeviceRequest ofIds(String... ids) {
         return new DeviceRequest("", 0, Optional.of(List.of(ids)), List.of(List.of("gpu")));

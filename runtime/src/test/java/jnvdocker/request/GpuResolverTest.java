@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.Part;
 import jnvdocker.words.RefusedException;
@@ -15,6 +16,7 @@ import org.junit.jupiter.params.provider.ValueSource;
 import java.util.List;
 import java.util.Optional;
 
+@Attack(by = "any user", what = "puts escapes into names and ids", result = "spelled out")
 class GpuResolverTest {
     @ParameterizedTest
     @ValueSource(

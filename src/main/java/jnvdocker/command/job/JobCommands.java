@@ -181,7 +181,6 @@ public final class JobCommands {
 
     /** A command line as one types it, for people. */
     static String title(List<String> command) {
-        return Quote.shown(
-                command.stream().map(ShellWord::typed).collect(Collectors.joining(" ")));
+        return Quote.shown(command.stream().map(ShellWord::typed).collect(Collectors.joining(" ")));
     }
 }

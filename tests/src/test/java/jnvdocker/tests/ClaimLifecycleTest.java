@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.Project;
@@ -24,6 +25,27 @@ import java.util.Map;
  * Whichever docker command is applied to a container with GPUs, the registry names their holder,
  * and no other container gets them.
  */
+@Attack(
+        by = "a member",
+        what =
+                "reads the names of another's container from docker, and copies them to a"
+                        + " container of their own, while the other one runs, is stopped or starts",
+        result = "refused while the other one exists: a claim has one container")
+@Attack(
+        by = "a fault",
+        what =
+                "start of an old container, restart, policies, rename, `--rm`, pause, a kill"
+                        + " that hangs",
+        result =
+                "refused in docker's own output while another has the GPU; a restarting"
+                        + " container keeps it")
+@Attack(
+        by = "a fault",
+        what = "GPUs vanish and are renumbered",
+        result =
+                "a start is refused with the command that makes the container again; a card that a"
+                    + " running holder may open by its old node is given to nobody else, also after"
+                    + " a restart of the daemon and a lost registry. Xid errors are not covered")
 class ClaimLifecycleTest extends WantedEngineTest {
     /** Docker's own output names the holder of the GPU and the remedy. */
     private static void assertStartRefused(String container, int gpu, String holder) {

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Frames;
@@ -28,6 +29,10 @@ import java.util.concurrent.TimeUnit;
 
 /** The client's own work: it becomes docker and stays out of the way. */
 @Tag("tree")
+@Attack(
+        by = "a copy of jnvdocker named docker, a script that runs jnvdocker",
+        what = "comes first in PATH",
+        result = "the copy is not taken for docker; the script is refused after 8 rounds")
 class ClientTest {
     private static final Path CLIENT = Project.tree().resolve("bin/jnvdocker");
 

@@ -3,6 +3,7 @@ package jnvdocker.tests;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.SocketRelay;
@@ -23,6 +24,16 @@ import java.util.concurrent.atomic.AtomicBoolean;
 import java.util.stream.Stream;
 
 /** Containers that have ended and start again, by their user's command or by their policy. */
+@Attack(
+        by = "a busy machine, a stopped dockerd",
+        what = "amid `docker restart`",
+        result = "others wait, and the container has its GPU again")
+@Attack(
+        by = "an engine that starts",
+        what = "finds the GPU of a container with a restart policy taken",
+        result =
+                "started when the GPU is free; not when the policy was removed or it was stopped"
+                        + " by hand")
 class ComebackTest extends WantedEngineTest {
     private static final String ALWAYS = "--restart=always";
 

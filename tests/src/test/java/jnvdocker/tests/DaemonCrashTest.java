@@ -2,6 +2,7 @@ package jnvdocker.tests;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.KillPoint;
@@ -28,6 +29,18 @@ import java.util.function.IntFunction;
  * state. Each test takes a few of the many moments, or all with {@code KILL_POINTS=all} in the
  * environment.
  */
+@Attack(
+        by = "a fault",
+        what = "the daemon is killed at a write or a verb",
+        result =
+                "before and amid registry writes, with requests and answers of docker's verbs lost"
+                        + " and delivered: one holder each, running containers keep their lease")
+@Attack(
+        by = "a fault",
+        what = "pids come again, boot ids change",
+        result =
+                "the start time distinguishes them; leases of another boot end, and what runs is"
+                        + " adopted")
 class DaemonCrashTest extends OneEngineTest {
     private static final int GPUS = 4;
     private static final int FEW = 1;

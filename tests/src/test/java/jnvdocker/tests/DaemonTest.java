@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.Project;
@@ -30,6 +31,41 @@ import java.util.concurrent.TimeUnit;
 import java.util.stream.Stream;
 
 /** The daemon's life: how it starts, which users may talk to it, how it ends. */
+@Attack(
+        by = "root in a container",
+        what = "runs `jnvdocker` or `jnvdockerd` where the host's socket is not to be seen",
+        result = "refused; no second daemon starts")
+@Attack(
+        by = "a client",
+        what = "comes while a service starts the daemon",
+        result = "waits for that one")
+@Attack(
+        by = "root, by mistake",
+        what = "deletes the lock files, and starts a second daemon with another run directory",
+        result = "refused, with the first one's pid")
+@Attack(
+        by = "root, by mistake",
+        what =
+                "restores the state directory, or writes the configuration, with an owner or"
+                        + " mode that lets others change it",
+        result = "refused, with the path and the remedy")
+@Attack(
+        by = "root, by mistake",
+        what =
+                "has pipes, directories, dangling links, devices or files of a gigabyte in place"
+                        + " of its files",
+        result =
+                "never waited for; named in one line, and ignored or refused; there is one reader"
+                    + " of files. Before, a pipe in `jobs` kept the daemon from coming up, without"
+                    + " a word")
+@Attack(
+        by = "root, by mistake",
+        what = "sets `JAVA_TOOL_OPTIONS` and the like for the daemon",
+        result = "not passed on")
+@Attack(
+        by = "a fault",
+        what = "two daemons, stale sockets, deleted locks, network directories",
+        result = "the second one is refused")
 class DaemonTest extends OneHostTest {
     private TestDaemon daemon;
 

@@ -8,6 +8,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.DriverRoot;
@@ -43,6 +44,12 @@ import java.util.concurrent.TimeoutException;
 import java.util.stream.IntStream;
 
 /** Pods with resource claims beside programs of the host, by a daemon that is the DRA driver. */
+@Attack(
+        by = "a user of a namespace",
+        what = "deletes a pod with a resource claim by force, which runs on for its grace",
+        result =
+                "the GPU is tainted; before, the scheduler sent the next pod there, which waited"
+                        + " beside free GPUs")
 class DraDriverTest {
     private static final DriverRoot host = DriverRoot.make(DriverRoot.Release.DRIVER_535).slim();
 

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Lab;
@@ -21,6 +22,10 @@ import java.util.stream.IntStream;
 import java.util.stream.Stream;
 
 /** Whichever of engine, daemon and machine goes away and comes back, the registry is true again. */
+@Attack(
+        by = "a fault",
+        what = "the engine is down, slow, restarted; events are lost, doubled, out of order",
+        result = "leases outlast the engine, with and without live-restore")
 class EngineRestartTest extends WantedEngineTest {
     /** Whether containers outlive the engine. */
     private static boolean restores;

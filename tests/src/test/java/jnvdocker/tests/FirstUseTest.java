@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.Project;
@@ -22,6 +23,10 @@ import java.nio.file.Path;
 import java.util.List;
 
 /** A new user's first contact: version, help, a daemon that is down, a mistyped option. */
+@Attack(
+        by = "a fault",
+        what = "the kernel has no `close_range` when root's first command starts the daemon",
+        result = "the daemon inherits none of the user's files")
 class FirstUseTest extends OneHostTest {
     private TestDaemon daemon;
 

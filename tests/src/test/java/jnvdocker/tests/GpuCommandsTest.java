@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.DriverRoot;
@@ -39,6 +40,24 @@ import java.util.stream.Stream;
 /** {@code jnvdocker gpu …}: what users see of leases and can do about them. */
 @Tag("docker")
 @Tag("root")
+@Attack(
+        by = "any user",
+        what =
+                "writes another user's number into `/proc/self/loginuid`, which was unset, or"
+                        + " sets `SUDO_UID`",
+        result =
+                "the user is the peer's uid: no GPUs `with=` another's container, no release,"
+                        + " and no limit of another is used up")
+@Attack(
+        by = "a member",
+        what = "releases their own running container by force",
+        result = "refused; the GPU stays HELD")
+@Attack(
+        by = "members",
+        what = "create containers all the time while root uninstalls",
+        result =
+                "uninstalled at the first attempt: leases stop first, then creations under way"
+                        + " are awaited; nothing is left")
 class GpuCommandsTest {
     /** Alice and Bob are in the socket's group, and in no other. */
     private static final int ALICE = 23456;

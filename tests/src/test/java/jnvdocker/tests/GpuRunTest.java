@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.tests.world.CProgram;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Directories;
@@ -27,6 +28,12 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /** {@code gpu run}: programs of the host hold GPUs exclusively for as long as they run. */
+@Attack(
+        by = "root, by mistake",
+        what = "deletes the state directory while a program of `gpu run` runs",
+        result =
+                "it has its lease again, by an attribute of its cgroup; without that no GPU is"
+                        + " given out")
 class GpuRunTest extends OneEngineTest {
     private static final String UUID_OF_1 = "GPU-5c1a1003-1d2c-4e5f-8a9b-012345678901";
 

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.command.gpu.JsonSchemas;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Lab;
@@ -22,6 +23,14 @@ import java.util.Map;
 import java.util.Optional;
 
 /** How long GPUs may be held: the end is shown, and holders are stopped if the lab wants that. */
+@Attack(
+        by = "a member",
+        what =
+                "runs one-second containers on each GPU, with `hold_after_stop` and a limit of"
+                        + " one GPU",
+        result =
+                "one GPU is kept, counts as used and takes GPU-hours; before, the member kept"
+                        + " every GPU and `gpu limits` showed none")
 class HoldTimeTest extends OneEngineTest {
     private static final int ALICE = 61001;
     private static final int BOB = 61002;

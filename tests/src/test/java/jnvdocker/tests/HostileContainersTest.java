@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.RecordingEngine;
 import jnvdocker.tests.world.RuntimeProgram;
@@ -32,6 +33,20 @@ import java.util.stream.IntStream;
  * The daemon with the heap that it is shipped with, against containers whose makers describe them
  * at great length, or give them up. A member of the group {@code docker} can make such containers.
  */
+@Attack(
+        by = "a member",
+        what =
+                "starts three containers with 370,000 labels or variables at once, or has ten"
+                        + " created",
+        result =
+                "the daemon lives with the heap that it is shipped with; labels that nobody reads"
+                    + " are skipped, and a `config.json` or an inspected container that is too long"
+                    + " is refused alone; so are a volume with 10,000 options and a Mesos container"
+                    + " with 50,000 variables")
+@Attack(
+        by = "a member",
+        what = "gives up creations that are being answered, a thousand times",
+        result = "one line of the log for each, without a stack trace")
 class HostileContainersTest extends OneHostTest {
     private static final int MANY = 370_000;
     private static final String ID = "0d1f".repeat(16);

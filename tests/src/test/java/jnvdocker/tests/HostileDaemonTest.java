@@ -3,6 +3,7 @@ package jnvdocker.tests;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Frames;
 import jnvdocker.tests.world.HostileDaemon;
@@ -30,6 +31,10 @@ import java.util.stream.IntStream;
  * With a broken or hostile daemon or environment, the client ends, says why, leaves nothing behind,
  * and never touches memory that is not its own.
  */
+@Attack(
+        by = "a fault",
+        what = "a program prints a little now and then after the daemon has had enough of it",
+        result = "the client ends it after 2 s")
 class HostileDaemonTest extends SanitizedClientTest {
 
     static List<FrameScripts.Kept> kept() {

@@ -14,6 +14,7 @@ import io.grpc.ServerServiceDefinition;
 import io.grpc.Status;
 import io.grpc.stub.ServerCalls;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.kubelet.Calls;
 import jnvdocker.kubelet.DeviceIds;
 import jnvdocker.kubelet.GrpcException;
@@ -49,6 +50,16 @@ import java.util.Set;
 import java.util.concurrent.Callable;
 
 /** A kubelet's view of a device plugin, and the requests to it. */
+@Attack(
+        by = "any user who can write to the kubelet's directory",
+        what = "serves its sockets, writes its file",
+        result = "nobody is served or believed; `gpu doctor` names the directory")
+@Attack(
+        by = "root, by mistake",
+        what = "deletes the plugin's socket below a running kubelet",
+        result =
+                "the connection stays, and pods are admitted; the socket is made again when the"
+                        + " connection ends")
 class KubeletLinkTest {
     private static final Set<String> GPUS = Set.of("GPU-0", "GPU-1", "GPU-2", "GPU-3");
     private static final Duration LIMIT = Duration.ofSeconds(5);

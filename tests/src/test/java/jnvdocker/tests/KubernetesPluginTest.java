@@ -11,6 +11,7 @@ import com.google.protobuf.ByteString;
 
 import io.grpc.Status;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.kubelet.Calls;
 import jnvdocker.kubelet.DeviceIds;
 import jnvdocker.kubelet.GrpcException;
@@ -49,6 +50,10 @@ import java.util.stream.Stream;
 /**
  * Pods of a kubelet beside programs of the host, by a daemon that is the kubelet's device plugin.
  */
+@Attack(
+        by = "a kubelet",
+        what = "makes no cgroups for pods (`cgroupsPerQOS: false`), and a pod is deleted by force",
+        result = "containers with GPUs do not start; their events and `gpu doctor` say why")
 class KubernetesPluginTest extends OneHostTest {
     /** For what takes a moment on a machine that has nothing else to do. */
     private static final Duration LONG = Duration.ofSeconds(10);

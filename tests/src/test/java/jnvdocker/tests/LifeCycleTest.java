@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.EachHolder;
@@ -37,6 +38,10 @@ import java.util.stream.Stream;
  */
 @Tag("docker")
 @Tag("root")
+@Attack(
+        by = "root, by mistake",
+        what = "restores a copy of registry.db while containers run",
+        result = "what runs has its lease again; an older claim is refused")
 class LifeCycleTest {
     private static final String BOOT_ID = "proc/sys/kernel/random/boot_id";
 

@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Lab;
 
@@ -23,6 +24,10 @@ import java.util.List;
 import java.util.Map;
 
 /** Programs of an administrator's that are run for each event. */
+@Attack(
+        by = "any user",
+        what = "reads the event of another user in `/run/jnvdocker`",
+        result = "mode 0600")
 class NotifyTest extends OneEngineTest {
     private static final int ALICE = 61001;
     private static final int BOB = 61002;

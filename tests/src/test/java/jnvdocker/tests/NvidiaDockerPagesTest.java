@@ -9,6 +9,7 @@ import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.command.gpu.view.GpuView;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
@@ -47,6 +48,10 @@ import java.util.zip.InflaterInputStream;
  * The answers of nvidia-docker 1.0's REST API on each machine of tests/fake-nvml, and on one
  * without NVML, are those of tests/fixtures/rest.
  */
+@Attack(
+        by = "any user",
+        what = "queries over TCP what runs on the GPUs",
+        result = "no pids and programs without `listen_labels`")
 class NvidiaDockerPagesTest {
     private static final Path ANSWERS = Project.root().resolve("tests/fixtures/rest");
     private static final ObjectMapper JSON = new ObjectMapper();

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import static java.nio.charset.StandardCharsets.UTF_8;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.DockerProxy;
@@ -29,6 +30,12 @@ import java.util.List;
 import java.util.Map;
 
 /** Users' engines other than the daemon's get no GPUs, and all else. */
+@Attack(
+        by = "an engine that does not call our plugin",
+        what =
+                "a proxy before the user alone; one before the daemon that drops volumes,"
+                        + " devices or our runtime; another host's engine",
+        result = "refused; nothing runs, nothing is leased and nothing is left")
 class OtherEngineTest extends OneEngineTest {
     private static final String NOT_OURS = "is not the one that jnvdocker gives GPUs to";
 

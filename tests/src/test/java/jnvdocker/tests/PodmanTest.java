@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.tests.world.CProgram;
 import jnvdocker.tests.world.Client;
 import jnvdocker.tests.world.Command;
@@ -36,6 +37,18 @@ import java.util.Set;
  */
 @Tag("docker")
 @Tag("root")
+@Attack(
+        by = "podman in Docker's place",
+        what =
+                "answers at its own Docker socket or at the daemon's, which is a link to it, or"
+                        + " is the program `docker`",
+        result =
+                "refused before anything is planned, with the command that works; a container"
+                        + " without GPUs starts")
+@Attack(
+        by = "a user of podman",
+        what = "names a container like a pod's own, or is in a pod that has devices",
+        result = "no GPU for the pod's own container, and a lease for each member")
 class PodmanTest {
     private static final Client CLIENT = Client.podman();
     private static final String RUNTIME = "--runtime=nvidia";

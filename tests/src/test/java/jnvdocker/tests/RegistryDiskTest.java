@@ -3,6 +3,7 @@ package jnvdocker.tests;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.KillPoint;
@@ -19,6 +20,10 @@ import java.util.List;
 import java.util.Map;
 
 /** The registry's disk fails: no GPU is given out, and every client gets the reason. */
+@Attack(
+        by = "a broken disk",
+        what = "full or read-only",
+        result = "`docker restart` works; `gpu ls` says what cannot be written")
 class RegistryDiskTest extends OneEngineTest {
     @ParameterizedTest
     @EnumSource(names = {"FULL", "READ_ONLY"})

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.JsonNode;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Lab;
 
@@ -22,6 +23,14 @@ import java.util.Map;
  * The driver is loaded again while holders run that have nothing open, and numbers the GPUs' nodes
  * anew: a card has one holder all the same.
  */
+@Attack(
+        by = "a member",
+        what =
+                "keeps the node of a GPU while the driver is loaded again without another GPU,"
+                        + " or with two in the other order: the node is another card by then",
+        result =
+                "the card is the holder's, too: refused to all others with whose it is, and"
+                        + " named by `gpu ls`, `why` and `doctor`")
 class RenumberedGpusTest extends RuntimeEngineTest {
     private static final String SECOND = "GPU-5c1a1003";
     private static final String THIRD = "GPU-5c1a2006";

@@ -30,7 +30,7 @@ import java.util.stream.Stream;
 /**
  * A restart keeps its GPUs: who restarts a container, by which way it got its GPU, and who wants
  * that GPU meanwhile. Each way has one host, on which all wants are there at once: a container for
- * each. tests/README.md has the table.
+ * each. All of them keep their GPUs; compose cannot request GPUs of the plain engine.
  */
 @Tag("docker")
 @Tag("root")

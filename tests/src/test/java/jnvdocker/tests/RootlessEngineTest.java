@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.tests.world.Client;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Directories;
@@ -31,6 +32,10 @@ import java.util.List;
  */
 @Tag("docker")
 @Tag("root")
+@Attack(
+        by = "a user's engine without root",
+        what = "requests GPUs, mounts `/dev`, `/`, a node or a link to one, or is privileged",
+        result = "refused with one reason; a privileged container starts without any GPU's node")
 class RootlessEngineTest {
     private static final String NODES = "/dev/nvidia0 /dev/nvidiactl";
 

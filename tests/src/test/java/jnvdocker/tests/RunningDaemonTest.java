@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.DriverRoot;
 import jnvdocker.tests.world.Project;
@@ -20,6 +21,10 @@ import java.nio.file.Files;
 import java.util.List;
 
 /** What clients and other daemons do to a daemon that runs, which none of them disturbs. */
+@Attack(
+        by = "root, by mistake",
+        what = "starts a second daemon with directories of its own",
+        result = "refused, with the first one's pid")
 class RunningDaemonTest extends OneDaemonTest {
     @Test
     void gpuLsShowsEveryGpu() {

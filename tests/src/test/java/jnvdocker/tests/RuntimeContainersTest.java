@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.TestEngine;
@@ -32,6 +33,18 @@ import java.util.concurrent.Future;
  * Containers of any client of the engine, with our OCI runtime: the tests use plain docker, like
  * compose and all others would.
  */
+@Attack(
+        by = "a member",
+        what =
+                "names a graphics node of another's GPU (`--device /dev/dri/renderD130`, a"
+                        + " rule), or the directory `/dev/dri`",
+        result =
+                "leased, or refused while another holds it; of the directory, the nodes of other"
+                        + " GPUs are left out")
+@Attack(
+        by = "a container that may open every device, also `--privileged`",
+        what = "opens GPUs without a lease, with our OCI runtime; systemd reloads",
+        result = "it starts, opens no GPU, and keeps its other devices")
 class RuntimeContainersTest extends RuntimeEngineTest {
     private static final String NODES =
             "ls /dev | grep nvidia | tr '\\n' ' '; for n in 0 1 2 3; do"

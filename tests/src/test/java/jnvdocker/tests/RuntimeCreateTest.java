@@ -7,6 +7,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Frames;
@@ -41,6 +42,10 @@ import java.util.stream.Stream;
  * The creation of a container that may have GPUs, under sanitizers: the daemon's answer is carried
  * out, and without a valid answer the container is refused, with the reason where engines read it.
  */
+@Attack(
+        by = "a fault",
+        what = "the daemon goes away after seconds of silence, and is back 8 s later",
+        result = "the container waits for it: 10 s count from when it went away")
 class RuntimeCreateTest {
     private static final String OLD = "{\"env\":[\"NVIDIA_VISIBLE_DEVICES=all\"]}";
     private static final String NEW = "{\"env\":[\"NVIDIA_VISIBLE_DEVICES=void\"]}\n";

@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Lab;
@@ -37,6 +38,16 @@ import java.util.stream.Collectors;
 /** What an administrator sees of {@code jnvdocker runtime}, with an engine that obeys it. */
 @Tag("docker")
 @Tag("root")
+@Attack(
+        by = "an administrator",
+        what = "installs the runtime, with `hold_after_stop` and limits for all",
+        result = "the trial has no limit, keeps no GPU and is not in the history")
+@Attack(
+        by = "a user",
+        what =
+                "has a container and an image named like those of the trial that ends `runtime"
+                        + " install`",
+        result = "they stay; only a trial's own are removed, also after a crash")
 class RuntimeInstallTest {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final String BEFORE = "{\n    \"debug\": false\n}\n";

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Frames;
@@ -40,6 +41,10 @@ import java.util.regex.Matcher;
  * The program that an engine runs in place of its runtime, under sanitizers: every call reaches the
  * real runtime unchanged, and the daemon is queried only about containers that may have GPUs.
  */
+@Attack(
+        by = "an engine",
+        what = "restores a container from a checkpoint",
+        result = "leased like a new one")
 class RuntimeProgramTest {
     private static final Script UNCHANGED = Script.saying(new Frames().exit(0).toBytes());
     private static final String RULES = "fixtures/device-rules";

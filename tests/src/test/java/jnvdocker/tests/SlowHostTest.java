@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.tests.world.CProgram;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Directories;
@@ -24,6 +25,10 @@ import java.util.function.Supplier;
 import java.util.stream.IntStream;
 
 /** Parts of a host never answer: operations that do not need them are not affected. */
+@Attack(
+        by = "a file system",
+        what = "never answers, and is named by 20 `--device` at once",
+        result = "they are refused, with its path; others run")
 class SlowHostTest extends OneEngineTest {
     private static final int USER = 4_000_000;
 

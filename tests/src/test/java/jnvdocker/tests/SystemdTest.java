@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.DriverRoot;
@@ -22,6 +23,12 @@ import java.util.List;
 /** The units, under a real systemd and together with Debian's own units of Docker. */
 @Tag("docker")
 @Tag("root")
+@Attack(
+        by = "a fault",
+        what = "the daemon ends five times within five minutes",
+        result =
+                "it is started again after 15 s; root's client starts it at once; doctor says"
+                        + " how often and of what; before, service and socket stayed failed")
 class SystemdTest {
     private static final String SOCKET = "jnvdocker.socket";
     private static final String SERVICE = "jnvdocker.service";

@@ -3,6 +3,7 @@ package jnvdocker.tests;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.tests.world.Command;
 
 import org.junit.jupiter.api.BeforeAll;
@@ -22,6 +23,10 @@ import java.util.TreeMap;
 import java.util.stream.Stream;
 
 /** Docker's own device options give no container a GPU that another one holds. */
+@Attack(
+        by = "a member",
+        what = "`--device` of a link, a hand-made node or a directory; `--device-cgroup-rule`",
+        result = "leased, or refused while another has the GPU; a rule for all devices is refused")
 class TypedDevicesTest extends OneEngineTest {
     @TempDir static Path made;
 

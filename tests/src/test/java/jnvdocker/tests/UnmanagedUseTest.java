@@ -7,6 +7,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.tests.world.CProgram;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Lab;
@@ -29,6 +30,16 @@ import java.util.Map;
 import java.util.concurrent.locks.LockSupport;
 
 /** GPUs that are used without a lease are detected, and not given out. */
+@Attack(
+        by = "any user",
+        what = "mounts a claim's directory in a namespace of their own",
+        result = "holds nothing, and nothing is adopted")
+@Attack(
+        by = "a fault",
+        what = "unmanaged use of a GPU",
+        result =
+                "shown as UNMANAGED and not given out, on both engines; a use that starts in the"
+                        + " same moment may get the GPU, too")
 class UnmanagedUseTest extends WantedEngineTest {
     private static final long FOUND_WITHIN_NANOS = 30_000_000_000L;
 

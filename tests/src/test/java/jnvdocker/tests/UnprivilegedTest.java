@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.Registry;
@@ -26,6 +27,34 @@ import java.util.List;
 import java.util.stream.Stream;
 
 /** Attacks on the daemon by a user without any rights. */
+@Attack(
+        by = "any user",
+        what = "locks what they can read",
+        result = "the daemon starts; one daemon at a time")
+@Attack(
+        by = "any user",
+        what = "serves the socket that root's client connects to",
+        result = "refused, with process and uid")
+@Attack(
+        by = "a member",
+        what = "connects and ends; root has a process of that pid when a child sends `gpu run`",
+        result =
+                "refused: the process that connected has ended; root's process stays in its"
+                        + " cgroup")
+@Attack(
+        by = "a member",
+        what = "connects and ends; root has a process of that pid when a child sends `gpu run`",
+        result =
+                "refused: the process that connected has ended; the process of root stays in its"
+                        + " cgroup")
+@Attack(
+        by = "a member",
+        what = "opens 3,000 connections with 60 KB each",
+        result = "the daemon lives, and root is answered")
+@Attack(
+        by = "a member",
+        what = "lists 100,000 leases, or does not read what is listed",
+        result = "printed whole; no transaction stays open")
 class UnprivilegedTest extends OneHostTest {
     private final List<Process> attackers = new ArrayList<>();
     private TestDaemon daemon;

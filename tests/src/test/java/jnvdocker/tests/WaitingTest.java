@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.Lab;
@@ -31,6 +32,14 @@ import java.util.concurrent.atomic.AtomicInteger;
 /** {@code --gpu-wait}: first come, first served, and no client starves. */
 @Tag("docker")
 @Tag("root")
+@Attack(
+        by = "a member",
+        what = "starts a thousand clients that wait, at once",
+        result = "256 wait, the others are refused; the daemon has memory for all")
+@Attack(
+        by = "a member",
+        what = "holds some GPUs and waits for all, to freeze the rest",
+        result = "others are served, and `gpu queue` says why")
 class WaitingTest {
     /** The user who waits, other than the one whose containers hold the GPUs. */
     private static final int ALICE = 61001;

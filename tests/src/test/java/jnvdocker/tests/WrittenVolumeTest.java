@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Directories;
 import jnvdocker.tests.world.DriverRoot;
@@ -25,6 +26,16 @@ import java.util.List;
 /** No command makes a container change the driver's files, which are the host's own. */
 @Tag("docker")
 @Tag("root")
+@Attack(
+        by = "a member, a container with SYS_ADMIN",
+        what =
+                "writes to the driver volume: without `:ro`, `docker cp`, `--volumes-from :rw`,"
+                        + " a remount",
+        result = "fails; the host's file keeps its bytes and time")
+@Attack(
+        by = "root, by mistake",
+        what = "mounts something over the driver volume, or deletes it",
+        result = "mounted again")
 class WrittenVolumeTest {
     private static TestEngine engine;
     private static DriverRoot host;

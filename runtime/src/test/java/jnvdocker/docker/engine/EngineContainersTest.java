@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.holder.ContainerEngine;
 import jnvdocker.use.GpuAccess;
 import jnvdocker.use.GpuUse.Kind;
@@ -23,6 +24,14 @@ import java.util.Map;
 import java.util.Optional;
 
 /** The questions that leases put to an engine, against answers as dockerd writes them. */
+@Attack(
+        by = "a member",
+        what = "gives a container a label whose name has 60,000 characters, or 20,000 mounts",
+        result = "the list of containers has all others; before, it failed as a whole")
+@Attack(
+        by = "a local volume that is named like a claim's, in a container with its labels",
+        what = "has a lost claim restored",
+        result = "no claim: the engine's own volumes are none of ours")
 class EngineContainersTest {
     private static final Duration LIMIT = Duration.ofSeconds(20);
     private static final String ID = "0d1f".repeat(16);

@@ -3,6 +3,7 @@ package jnvdocker.docker.engine;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.core.LeaseParts;
 import jnvdocker.core.TestingParts;
 import jnvdocker.lease.Claim;
@@ -29,6 +30,14 @@ import java.util.Optional;
 import java.util.concurrent.Callable;
 
 /** The requests to an engine, and the registry's changes, after events of its containers. */
+@Attack(
+        by = "a member",
+        what =
+                "labels an image with `jnvdocker.claim`, starts and renames its containers in a"
+                        + " loop",
+        result =
+                "costs no comparison of everything; the same event is seen to once more, however"
+                        + " often it comes")
 class EngineWatchTest {
     private static final ClaimKey KEY = TestingLeases.key("0123456789ab");
     private static final String CLAIM = KEY.text();

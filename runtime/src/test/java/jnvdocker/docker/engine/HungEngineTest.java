@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
+
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Test;
@@ -21,6 +23,12 @@ import java.util.concurrent.Future;
 import java.util.concurrent.TimeUnit;
 
 /** dockerd answers no question about a container that waits for a plugin, but still lists it. */
+@Attack(
+        by = "a container",
+        what =
+                "has an inspect that never ends, 100 times at once, or a mount that hangs when"
+                        + " it starts",
+        result = "lists answer; every connection comes back")
 class HungEngineTest {
     private static final int CALLS = 100;
     private static final Duration SHORT = Duration.ofMillis(100);

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import com.fasterxml.jackson.databind.ObjectMapper;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.use.DeviceRule;
 import jnvdocker.words.RefusedException;
 
@@ -15,6 +16,16 @@ import org.junit.jupiter.params.provider.CsvFileSource;
 import java.util.Optional;
 
 /** Rules of the device cgroup, in docker's words and in config.json. */
+@Attack(
+        by = "a member",
+        what = "a device rule of type `a`, of any numbers and rights, or one without a type",
+        result =
+                "counts as all devices for both readers: one table of cases"
+                        + " (`fixtures/device-rules`)")
+@Attack(
+        by = "a member",
+        what = "device numbers that no device has, which crun cuts to a GPU's",
+        result = "refused")
 class DeviceRuleTest {
     private static final String TABLE = "../tests/fixtures/device-rules";
     private static final char NO_QUOTE = '~';

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.labels.ImageConfig;
 import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimNames;
@@ -31,6 +32,24 @@ import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
 /** Which settings of a container count, and for what. */
+@Attack(
+        by = "a user of podman",
+        what =
+                "locks all others out by `NVIDIA_VISIBLE_DEVICES=none` or `=1` on a plain image,"
+                        + " which got all GPUs",
+        result = "no GPU; GPU 1")
+@Attack(
+        by = "a user",
+        what =
+                "sets the same variable or label as the image, or names a node of the driver"
+                        + " without a GPU",
+        result = "no GPU, and the container's output and the daemon's log say why")
+@Attack(
+        by = "a member",
+        what =
+                "has the directory of another's claim mounted (`--volume`, `--mount`, a directory"
+                        + " above it, podman), with the node of the other's GPU or without",
+        result = "leased or refused like any container; no evidence that the other's holder lives")
 class GpuWishesTest {
     private static final String WORDS = "../tests/fixtures/gpu-words";
     private static final String CLAIM = "0123456789ab";

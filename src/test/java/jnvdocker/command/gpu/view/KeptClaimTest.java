@@ -3,6 +3,7 @@ package jnvdocker.command.gpu.view;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.lease.AfterStop;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
@@ -13,6 +14,12 @@ import org.junit.jupiter.api.Test;
 import java.time.Instant;
 import java.util.List;
 
+@Attack(
+        by = "a member",
+        what =
+                "gives back kept GPUs by the beginning of several claims' ids, or by a"
+                        + " container's name that is one",
+        result = "refused, with all of them named")
 class KeptClaimTest {
     private static final Owner ALICE = new Owner(1000, "alice");
     private static final Owner BOB = new Owner(1001, "bob");

@@ -3,6 +3,7 @@ package jnvdocker.command.gpu.view;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.lease.Lease;
 import jnvdocker.words.RefusedException;
 
@@ -12,6 +13,10 @@ import org.junit.jupiter.params.provider.CsvSource;
 
 import java.util.List;
 
+@Attack(
+        by = "a member",
+        what = "names a container like another's claim id",
+        result = "a release is refused, with both named")
 class LiveClaimTest {
     private static final List<Lease> LIVE =
             List.of(

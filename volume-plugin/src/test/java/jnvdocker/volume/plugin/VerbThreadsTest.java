@@ -3,6 +3,7 @@ package jnvdocker.volume.plugin;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.attack.Attack;
 import jnvdocker.posix.Posix;
 
 import org.junit.jupiter.api.AfterEach;
@@ -19,6 +20,14 @@ import java.util.List;
 import java.util.concurrent.TimeUnit;
 
 /** Verbs that block their threads, and the answers to others meanwhile. */
+@Attack(
+        by = "a file system or library",
+        what = "blocks all carriers of virtual threads",
+        result = "Create, Mount and Get are answered")
+@Attack(
+        by = "dockerd",
+        what = "has more verbs to call than there are threads",
+        result = "Get, List, Mount and Activate are answered; the rest is an Err")
 class VerbThreadsTest {
     private static final Duration LONG = Duration.ofMinutes(1);
     private static final String SLOW = "{\"Name\":\"" + TestingVolumes.SLOW + "\"}";
