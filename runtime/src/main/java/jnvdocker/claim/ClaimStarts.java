@@ -200,7 +200,7 @@ public final class ClaimStarts {
                             .isEmpty()) {
                 throw failure;
             }
-            keeper.mountedUnwritten(claim.id(), caller);
+            keeper.mountedUnwritten(own.get(), caller);
             LOG.warn(
                     "claim {} is mounted again under lease {}, and that cannot be written: {}",
                     claim.id(),

@@ -14,7 +14,6 @@ import jnvdocker.lease.Owner;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.ProcessId;
-import jnvdocker.recovery.Reconciler;
 import jnvdocker.registry.ClaimFiles;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.supply.Supply;
@@ -53,7 +52,6 @@ public final class ClaimVolumes implements PluginVolumes {
     private final ClaimStarts starts;
     private final ClaimUsers users;
     private final Keeper keeper;
-    private final Reconciler reconciler;
     private final Supply supply;
     private final RefusedStarts refusedStarts;
     private final DecisionLog log;
@@ -65,7 +63,6 @@ public final class ClaimVolumes implements PluginVolumes {
             ClaimStarts starts,
             ClaimUsers users,
             Keeper keeper,
-            Reconciler reconciler,
             Supply supply,
             RefusedStarts refusedStarts,
             DecisionLog log) {
@@ -75,7 +72,6 @@ public final class ClaimVolumes implements PluginVolumes {
         this.starts = starts;
         this.users = users;
         this.keeper = keeper;
-        this.reconciler = reconciler;
         this.supply = supply;
         this.refusedStarts = refusedStarts;
         this.log = log;
@@ -174,14 +170,14 @@ public final class ClaimVolumes implements PluginVolumes {
         if (taken.isEmpty()) {
             return files.nothing();
         }
-        keeper.mounted(id);
+        keeper.mounted(taken.get());
         try {
             files.write(taken.get());
         } catch (IOException e) {
             if (!files.hasLease(id)) {
                 // Docker does not take back what it was refused.
                 registry.unmounted(id, use);
-                reconciler.recheck(id);
+                keeper.recheck(id);
                 throw e;
             }
             LOG.warn(
@@ -206,7 +202,6 @@ public final class ClaimVolumes implements PluginVolumes {
             registry.unmounted(id, use);
         } finally {
             keeper.unmounted(id);
-            reconciler.recheck(id);
         }
     }
 

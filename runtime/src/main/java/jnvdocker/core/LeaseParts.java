@@ -218,7 +218,6 @@ public record LeaseParts(
                                     world.pace()),
                             users,
                             keeper,
-                            reconciler,
                             supply,
                             refusedStarts,
                             world.log()),

@@ -212,11 +212,6 @@ public final class Evidence {
         memories.keySet().retainAll(leases.stream().map(Lease::id).collect(Collectors.toSet()));
     }
 
-    /** The number of leases of which something is remembered. */
-    public int remembered() {
-        return memories.size();
-    }
-
     /** The state of a live lease's GPUs: RESERVED, HELD or STUCK. */
     public GpuStatus.State state(Lease lease, Life finding) {
         if (finding instanceof Life.Gone && memory(lease).isStuck()) {

@@ -3,11 +3,14 @@ package jnvdocker.keeper;
 import jnvdocker.holder.ContainerEngine;
 import jnvdocker.holder.Evidence;
 import jnvdocker.holder.Life;
+import jnvdocker.holder.Memory;
 import jnvdocker.holder.Pace;
+import jnvdocker.holder.Quiet;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.Lease;
 import jnvdocker.posix.FileErrors;
+import jnvdocker.registry.Ground;
 import jnvdocker.registry.LeaseRegistry;
 
 import org.slf4j.Logger;
@@ -16,10 +19,8 @@ import org.slf4j.LoggerFactory;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 
 /**
  * Finds out whether a container that has ended is about to start again, and ends its lease if it is
@@ -74,8 +75,6 @@ final class Comebacks {
     private final ComingStarts coming;
     private final Ending ending;
     private final Pauses pauses;
-    private final Map<String, Quiet> quiet = new ConcurrentHashMap<>();
-
     private final EngineRoots roots;
 
     /** Ends a lease of a container that does not start again. */
@@ -83,10 +82,9 @@ final class Comebacks {
     interface Ending {
         /**
          * @param evidence of the end
-         * @param said whether the engine says that the container has ended
          * @return false when something of it lives, or has been left behind
          */
-        boolean end(Lease lease, String evidence, boolean said) throws IOException;
+        boolean end(Lease lease, String evidence, Ground ground) throws IOException;
     }
 
     Comebacks(
@@ -122,7 +120,7 @@ final class Comebacks {
     private sealed interface Outlook {}
 
     /** The container does not come back: its lease ends. */
-    private record Over(String evidence, boolean saidByEngine) implements Outlook {}
+    private record Over(String evidence, Ground ground) implements Outlook {}
 
     /**
      * Nothing ends the lease now: its engine says that it has a start to come, for example.
@@ -142,109 +140,79 @@ final class Comebacks {
         }
     }
 
-    /** The claim was just unmounted: it may be mounted again at once. */
-    void unmounted(String claim) {
-        quiet.put(claim, new Quiet(pace));
-        find(claim, STEP);
-    }
-
-    /** The claim was mounted again, or something of its container lives. */
-    void lives(String claim) {
-        quiet.remove(claim);
-    }
-
     /** Begins to find out, unless that is under way. */
-    void find(String claim, Duration delay) {
-        Quiet now = quiet.computeIfAbsent(claim, _ -> new Quiet(pace));
+    void find(Lease lease, Duration delay) {
+        Quiet now = evidence.memory(lease).quiet(pace);
         if (now.begin()) {
-            pace.later(delay, () -> check(claim, now));
+            pace.later(delay, () -> check(lease, now));
         }
     }
 
-    /** The number of checks since something of the claim lived. */
-    int checks(String claim) {
-        Quiet now = quiet.get(claim);
-        if (now == null) {
-            return 0;
-        }
-        return now.checks();
+    /** The number of checks since something of a lease's container lived. */
+    int checks(Lease lease) {
+        return evidence.memory(lease).quiet().map(Quiet::checks).orElse(0);
     }
 
     /**
-     * Whether it is not known yet whether a claim's container comes back.
+     * Whether it is not known yet whether a lease's container comes back.
      *
      * @param checks how many there had been before: only a later one may have found that it does
      */
-    boolean isOpen(String claim, int checks) {
-        Quiet now = quiet.get(claim);
-        if (now == null) {
-            return false;
-        }
-        return !(now.comesBack() && now.checks() > checks);
+    boolean isOpen(Lease lease, int checks) {
+        return evidence.memory(lease)
+                .quiet()
+                .filter(now -> !now.comesBack() || now.checks() <= checks)
+                .isPresent();
     }
 
-    /** The number of claims about which anything is known. */
-    int size() {
-        return quiet.size();
+    /** Whether it is worth while to wait until it is known what comes of a lease. */
+    boolean isSettling(Lease lease) {
+        return evidence.memory(lease)
+                .quiet()
+                .filter(now -> now.passed().compareTo(now.comesBack() ? SETTLED : SETTLING) < 0)
+                .isPresent();
     }
 
-    /** Forgets all claims but those. */
-    void retain(Set<String> claims) {
-        quiet.keySet().retainAll(claims);
-    }
-
-    /** Whether it is worth while to wait until it is known what comes of a claim. */
-    boolean isSettling(String claim) {
-        Quiet now = quiet.get(claim);
-        if (now == null) {
-            return false;
-        }
-        return now.passed().compareTo(now.comesBack() ? SETTLED : SETTLING) < 0;
-    }
-
-    private void check(String claim, Quiet now) {
+    private void check(Lease begun, Quiet now) {
         Outlook outlook = new Open(Optional.empty());
         try {
-            outlook = outlook(claim, now);
+            List<Lease> lease = registry.stillLive(List.of(begun));
+            if (lease.isEmpty()) {
+                evidence.memory(begun).over(now);
+            } else {
+                outlook = outlook(lease.getFirst(), now);
+            }
         } catch (IOException e) {
             // A sweep tries again.
-            LOG.warn("claim {}: {}", claim, FileErrors.describe(e));
+            LOG.warn("claim {}: {}", begun.claim().id(), FileErrors.describe(e));
         } finally {
             Optional<Duration> next =
-                    outlook instanceof Open open && quiet.get(claim) == now
+                    outlook instanceof Open open && evidence.memory(begun).isStill(now)
                             ? open.next()
                             : Optional.empty();
             now.checked(outlook instanceof Stays, next.isPresent());
-            next.ifPresent(delay -> pace.later(delay, () -> check(claim, now)));
+            next.ifPresent(delay -> pace.later(delay, () -> check(begun, now)));
         }
     }
 
-    private Outlook outlook(String claim, Quiet now) throws IOException {
-        Optional<Lease> lease =
-                registry.liveOf(claim).filter(it -> evidence.kind(it).mayComeBack(it));
-        if (lease.isEmpty()) {
-            quiet.remove(claim, now);
+    private Outlook outlook(Lease lease, Quiet now) throws IOException {
+        Memory memory = evidence.memory(lease);
+        Life finding = now.finding(() -> evidence.of(lease));
+        if (!evidence.kind(lease).mayComeBack(lease) || finding instanceof Life.Running) {
+            memory.over(now);
             return new Open(Optional.empty());
         }
-        Life finding = now.finding(() -> evidence.of(lease.get()));
-        if (finding instanceof Life.Running) {
-            quiet.remove(claim, now);
-            return new Open(Optional.empty());
-        }
-        Outlook outlook = outlook(lease.get(), finding, now);
+        Outlook outlook = outlook(lease, finding, now);
         Optional<String> why = outlook instanceof Stays stays ? stays.why() : Optional.empty();
-        if (evidence.memory(lease.get()).expect(why)) {
-            LOG.info("claim {} keeps its GPUs: {}", claim, why.get());
+        if (memory.expect(why)) {
+            LOG.info("claim {} keeps its GPUs: {}", lease.claim().id(), why.get());
         }
-        if (outlook instanceof Over(String end, boolean said)) {
-            if (!ending.end(lease.get(), end, said)) {
+        if (outlook instanceof Over(String end, Ground ground)) {
+            if (!ending.end(lease, end, ground)) {
                 // A sweep checks again what was left behind.
-                return new Open(
-                        evidence.memory(lease.get()).kept().isPresent()
-                                ? Optional.empty()
-                                : Optional.of(STEP));
+                return new Open(memory.kept().isPresent() ? Optional.empty() : Optional.of(STEP));
             }
-            quiet.remove(claim, now);
+            memory.over(now);
         }
         return outlook;
     }
@@ -253,7 +221,7 @@ final class Comebacks {
         Optional<String> gone =
                 finding instanceof Life.Gone(String why) ? Optional.of(why) : Optional.empty();
         if (gone.isPresent() && !lease.boot().equals(registry.boot())) {
-            return new Over(gone.get(), false);
+            return new Over(gone.get(), Ground.GONE);
         }
         if (finding instanceof Life.Unknown) {
             return new Stays();
@@ -293,7 +261,7 @@ final class Comebacks {
         if (gone.isEmpty() || evidence.isAlive(lease.holder().process())) {
             return new Stays();
         }
-        return now.isSaidOften() ? new Over(gone.get(), false) : new Open(STEP);
+        return now.isSaidOften() ? new Over(gone.get(), Ground.GONE) : new Open(STEP);
     }
 
     /** Where nobody queries the engine, a mounted container may be about to start. */
@@ -303,7 +271,7 @@ final class Comebacks {
         }
         return pace.calm(now.begun()).compareTo(SILENCE) < 0
                 ? new Open(TROUBLE)
-                : new Over(gone.get(), false);
+                : new Over(gone.get(), Ground.GONE);
     }
 
     /** Where no engine can be queried, its next start would have begun after a while. */
@@ -311,7 +279,9 @@ final class Comebacks {
         if (gone.isEmpty()) {
             return new Stays();
         }
-        return pauses.isOver(lease, now.begun()) ? new Over(gone.get(), false) : new Open(STEP);
+        return pauses.isOver(lease, now.begun())
+                ? new Over(gone.get(), Ground.GONE)
+                : new Open(STEP);
     }
 
     /** What comes of a container that an engine, whichever, has had our OCI runtime create. */
@@ -393,6 +363,6 @@ final class Comebacks {
         if (start.isPresent()) {
             return new Stays(start);
         }
-        return now.isSaidOften() ? new Over(evidence, true) : new Open(STEP);
+        return now.isSaidOften() ? new Over(evidence, Ground.SAID_BY_ENGINE) : new Open(STEP);
     }
 }

@@ -12,6 +12,7 @@ import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
 import java.time.Duration;
+import java.util.Optional;
 
 /**
  * Stops holders that may keep their GPUs no longer, as their users would do it: the lease ends when
@@ -49,15 +50,15 @@ public final class HolderStops {
 
     private void stopNow(Lease lease, String why) {
         // The end may be seen while the engine is still at it.
-        evidence.memory(lease).stopped.set(why);
+        evidence.memory(lease).stopped(Optional.of(why));
         try {
             if (evidence.kind(lease).stop(lease, engine)) {
                 log.stopped(lease, why);
             } else {
-                evidence.memory(lease).stopped.set(null);
+                evidence.memory(lease).stopped(Optional.empty());
             }
         } catch (IOException e) {
-            evidence.memory(lease).stopped.set(null);
+            evidence.memory(lease).stopped(Optional.empty());
             LOG.warn("lease {} goes on, though {}: {}", lease.id(), why, FileErrors.describe(e));
         }
     }

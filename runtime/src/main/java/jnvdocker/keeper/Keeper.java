@@ -27,13 +27,10 @@ import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CopyOnWriteArrayList;
 import java.util.concurrent.atomic.AtomicLong;
-import java.util.stream.Collectors;
 
 /**
  * Ends the leases of holders that are gone, on one thread; it ends another lease only when a caller
@@ -56,12 +53,6 @@ public final class Keeper implements AutoCloseable {
     private final Comebacks comebacks;
     private final Pace pace;
     private final List<Chore> chores = new CopyOnWriteArrayList<>();
-
-    /**
-     * Engines that were granted a mount though the registry could not be written, by claim: a
-     * container is started again under the lease that it has, and nothing on disk records that.
-     */
-    private final Map<String, ProcessId> unwritten = new ConcurrentHashMap<>();
 
     private final AtomicLong forced = new AtomicLong();
 
@@ -101,7 +92,7 @@ public final class Keeper implements AutoCloseable {
                         this::end);
         this.pace = pace;
         swept = pace.nanos();
-        chores.add(this::forget);
+        chores.add(evidence::retain);
     }
 
     /**
@@ -258,14 +249,12 @@ public final class Keeper implements AutoCloseable {
         for (Lease lease : leases) {
             try {
                 check(lease, evidence.of(lease, view));
-                evidence.memory(lease).failure.set(null);
+                evidence.memory(lease).checked(Optional.empty());
             } catch (IOException e) {
                 // Until a check has succeeded: a client that waits reads it at any moment.
-                IOException before = evidence.memory(lease).failure.getAndSet(e);
+                boolean isNew = evidence.memory(lease).checked(Optional.of(e));
                 // Each command has the leases checked, for as long as a disk is full.
-                boolean known =
-                        before != null && Objects.equals(before.getMessage(), e.getMessage());
-                LOG.atLevel(known ? Level.DEBUG : Level.WARN)
+                LOG.atLevel(isNew ? Level.WARN : Level.DEBUG)
                         .log("the end of lease {} is not written: {}", lease.id(), e.getMessage());
             } catch (RuntimeException e) {
                 LOG.error("lease {} is checked again later", lease.id(), e);
@@ -274,20 +263,15 @@ public final class Keeper implements AutoCloseable {
     }
 
     private void check(Lease lease, Life life) throws IOException {
-        String claim = lease.claim().id();
         Memory memory = evidence.memory(lease);
-        Optional<Memory.Over> word =
-                Optional.ofNullable(memory.over.getAndSet(null))
-                        .filter(it -> lease.isStill(it.seen()));
+        Optional<Memory.Over> word = memory.word().filter(it -> lease.isStill(it.seen()));
         if (life instanceof Life.Running) {
-            memory.letGo();
-            unwritten.remove(claim);
-            comebacks.lives(claim);
+            memory.settled();
         } else if (word.isPresent() && !(life instanceof Life.Unknown)) {
             endNow(word.get().seen(), word.get().evidence(), word.get().ground());
         } else if (!isOver(lease)) {
-            if (!isMountedUnwritten(claim)) {
-                comebacks.find(claim, Duration.ZERO);
+            if (!isMountedUnwritten(lease)) {
+                comebacks.find(lease, Duration.ZERO);
             }
         } else if (life instanceof Life.Gone(String why)) {
             endNow(lease, why, Ground.GONE);
@@ -301,19 +285,6 @@ public final class Keeper implements AutoCloseable {
 
     private boolean isOfThePast(Lease lease) {
         return !lease.boot().equals(registry.boot());
-    }
-
-    /** Drops what is remembered of ended leases. */
-    private void forget(List<Lease> live) {
-        evidence.retain(live);
-        Set<String> claims = live.stream().map(it -> it.claim().id()).collect(Collectors.toSet());
-        unwritten.keySet().retainAll(claims);
-        comebacks.retain(claims);
-    }
-
-    /** Of how many leases, or claims, anything is in memory. */
-    public int remembered() {
-        return Math.max(evidence.remembered(), unwritten.size() + comebacks.size());
     }
 
     private void doChores() throws IOException {
@@ -336,19 +307,19 @@ public final class Keeper implements AutoCloseable {
     }
 
     /** The claim was mounted again under the lease that it has, which could not be written. */
-    public void mountedUnwritten(String claim, ProcessId engine) {
-        unwritten.put(claim, engine);
+    public void mountedUnwritten(Lease lease, ProcessId engine) {
+        evidence.memory(lease).mountedUnwritten(engine);
     }
 
-    private boolean isMountedUnwritten(String claim) {
-        ProcessId engine = unwritten.get(claim);
-        return engine != null && evidence.isAlive(engine);
+    private boolean isMountedUnwritten(Lease lease) {
+        return evidence.memory(lease).mounting().filter(evidence::isAlive).isPresent();
     }
 
     /** The claim was just unmounted: it may be mounted again at once. */
-    public void unmounted(String claim) {
-        unwritten.remove(claim);
-        comebacks.unmounted(claim);
+    public void unmounted(String claim) throws IOException {
+        Optional<Lease> lease = registry.liveOf(claim);
+        lease.ifPresent(it -> evidence.memory(it).unmounted(pace));
+        lease.ifPresent(it -> comebacks.find(it, Comebacks.STEP));
     }
 
     /** The engine that is queried has these containers. */
@@ -371,16 +342,15 @@ public final class Keeper implements AutoCloseable {
         comebacks.pauses().created(lease);
     }
 
-    /** The claim's quiet time is over: it was mounted again, or is gone. */
-    public void mounted(String claim) {
-        comebacks.lives(claim);
+    /** The claim of a lease was mounted again. */
+    public void mounted(Lease lease) {
+        evidence.memory(lease).mounted();
     }
 
     /** Finds out in the background whether the claim's container is gone. */
-    public void recheck(String claim) {
-        if (!isMountedUnwritten(claim)) {
-            comebacks.find(claim, Comebacks.STEP);
-        }
+    public void recheck(String claim) throws IOException {
+        Optional<Lease> lease = registry.liveOf(claim).filter(it -> !isMountedUnwritten(it));
+        lease.ifPresent(it -> comebacks.find(it, Comebacks.STEP));
     }
 
     /**
@@ -404,29 +374,30 @@ public final class Keeper implements AutoCloseable {
         if (leases.isEmpty()) {
             return false;
         }
-        Map<String, Integer> checks = new HashMap<>();
-        leases.forEach(it -> checks.put(it.claim().id(), comebacks.checks(it.claim().id())));
+        Map<Long, Integer> checks = new HashMap<>();
+        leases.forEach(it -> checks.put(it.id(), comebacks.checks(it)));
         awaitCheck(leases);
         long begun = pace.nanos();
         while (true) {
             long seen = registry.changes().count();
             List<Lease> left = registry.stillLive(leases);
             for (Lease lease : left) {
-                IOException failure = evidence.memory(lease).failure.get();
-                if (failure != null) {
-                    throw failure;
-                }
+                throwFailure(lease);
             }
-            boolean open =
-                    left.stream()
-                            .map(lease -> lease.claim().id())
-                            .anyMatch(claim -> comebacks.isOpen(claim, checks.get(claim)));
+            boolean open = left.stream().anyMatch(it -> comebacks.isOpen(it, checks.get(it.id())));
             if (!open
                     || pace.nanos() - begun >= patience.toNanos()
                     || Thread.currentThread().isInterrupted()) {
                 return left.size() < leases.size();
             }
             pace.sleep(Comebacks.STEP, registry.changes(), seen);
+        }
+    }
+
+    private void throwFailure(Lease lease) throws IOException {
+        Optional<IOException> failure = evidence.memory(lease).failure();
+        if (failure.isPresent()) {
+            throw failure.get();
         }
     }
 
@@ -463,18 +434,13 @@ public final class Keeper implements AutoCloseable {
     /**
      * Ends a lease of which nothing can start again, unless it has changed since it was seen.
      *
-     * @param said whether its engine says so
      * @return false when it has not ended, since something of its holder lives
      * @throws IOException when the end cannot be written
      */
-    public boolean end(Lease seen, String why, boolean said) throws IOException {
-        Ground ground = said ? Ground.SAID_BY_ENGINE : Ground.GONE;
-        evidence.memory(seen).over.set(new Memory.Over(seen, why, ground));
+    public boolean end(Lease seen, String why, Ground ground) throws IOException {
+        evidence.memory(seen).say(new Memory.Over(seen, why, ground));
         awaitCheck(List.of(seen));
-        IOException failure = evidence.memory(seen).failure.get();
-        if (failure != null) {
-            throw failure;
-        }
+        throwFailure(seen);
         return registry.stillLive(List.of(seen)).isEmpty();
     }
 
@@ -528,8 +494,7 @@ public final class Keeper implements AutoCloseable {
                 return false;
             }
         }
-        evidence.memory(lease).letGo();
-        comebacks.lives(lease.claim().id());
+        evidence.memory(lease).settled();
         return true;
     }
 
@@ -591,7 +556,7 @@ public final class Keeper implements AutoCloseable {
     public boolean isSettling(Collection<Lease> leases) {
         return leases.stream()
                 .filter(lease -> evidence.memory(lease).kept().isEmpty())
-                .filter(lease -> comebacks.isSettling(lease.claim().id()))
+                .filter(comebacks::isSettling)
                 .anyMatch(lease -> evidence.of(lease) instanceof Life.Gone);
     }
 }

@@ -1,13 +1,13 @@
 package jnvdocker.keeper;
 
 import jnvdocker.holder.Evidence;
+import jnvdocker.holder.Memory;
 import jnvdocker.holder.Pace;
 import jnvdocker.lease.Lease;
 import jnvdocker.posix.ProcessId;
 
 import java.time.Duration;
 import java.util.ArrayDeque;
-import java.util.Collections;
 import java.util.Deque;
 import java.util.LinkedHashMap;
 import java.util.Map;
@@ -47,10 +47,6 @@ final class Pauses {
     private final Pace pace;
     private final Map<String, Deque<Duration>> seen = new Recent<>(ENGINES);
     private final Map<Container, End> ends = new Recent<>(ENDS);
-
-    /** When podman was last seen to decide about a container, by its lease. */
-    private final Map<Long, Pace.Moment> monitored =
-            Collections.synchronizedMap(new Recent<>(ENDS));
 
     Pauses(Evidence evidence, Pace pace) {
         this.evidence = evidence;
@@ -152,17 +148,13 @@ final class Pauses {
 
     /** All processes are scanned for that, so an answer stands for a while. */
     private boolean isMonitored(Lease lease) {
-        Optional<Pace.Moment> seen = Optional.ofNullable(monitored.get(lease.id()));
-        if (seen.filter(it -> isWithin(SCAN, it)).isPresent()) {
+        Memory memory = evidence.memory(lease);
+        if (memory.monitored().filter(it -> isWithin(SCAN, it)).isPresent()) {
             return true;
         }
         boolean is =
                 lease.claim().container().filter(it -> evidence.isMonitored(it.id())).isPresent();
-        if (is) {
-            monitored.put(lease.id(), pace.moment());
-        } else {
-            monitored.remove(lease.id());
-        }
+        memory.monitored(is ? Optional.of(pace.moment()) : Optional.empty());
         return is;
     }
 

@@ -21,6 +21,7 @@ import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.ClaimFiles;
 import jnvdocker.registry.ClaimStore;
+import jnvdocker.registry.Ground;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.use.RunningContainer;
 
@@ -115,7 +116,7 @@ public final class Reconciler {
     private void endGone(Predicate<Lease> which) throws IOException {
         for (Lease lease : registry.live()) {
             if (which.test(lease) && evidence.of(lease) instanceof Life.Gone(String why)) {
-                keeper.end(lease, why, false);
+                keeper.end(lease, why, Ground.GONE);
             }
         }
     }
@@ -275,7 +276,7 @@ public final class Reconciler {
                 if (engine.hasSuccessor(its.get(), LIMIT)) {
                     keeper.recheck(lease.claim().id());
                 } else {
-                    keeper.end(lease, why, false);
+                    keeper.end(lease, why, Ground.GONE);
                 }
             }
         }
@@ -295,7 +296,7 @@ public final class Reconciler {
         Optional<Lease> lease = registry.liveOf(claim);
         if (lease.isPresent() && evidence.of(lease.get()) instanceof Life.Gone(String why)) {
             // It cannot start again, so nobody need wait for that.
-            keeper.end(lease.get(), why, false);
+            keeper.end(lease.get(), why, Ground.GONE);
         }
         if (!removeOrUnname(claim)) {
             reconcile();
@@ -303,7 +304,7 @@ public final class Reconciler {
     }
 
     /** Finds out in the background whether the claim's container is gone. */
-    public void recheck(String claim) {
+    public void recheck(String claim) throws IOException {
         keeper.recheck(claim);
     }
 

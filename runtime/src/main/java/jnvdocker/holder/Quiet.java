@@ -1,17 +1,14 @@
-package jnvdocker.keeper;
-
-import jnvdocker.holder.Life;
-import jnvdocker.holder.Pace;
+package jnvdocker.holder;
 
 import java.time.Duration;
 import java.util.Optional;
 import java.util.function.Supplier;
 
 /**
- * A claim with a container of which nothing runs, from then on: the checks whether it comes back,
+ * A lease with a container of which nothing runs, from then on: the checks whether it comes back,
  * and the answers of its engine that nothing runs.
  */
-final class Quiet {
+public final class Quiet {
     /** The number of prompt answers of the engine that nothing runs. */
     private static final int ANSWERS = 5;
 
@@ -44,19 +41,19 @@ final class Quiet {
     /**
      * When nothing of the container ran for the first time, with the pressure of the first call.
      */
-    synchronized Pace.Moment begun() {
+    public synchronized Pace.Moment begun() {
         if (begun.isEmpty()) {
             begun = Optional.of(new Pace.Moment(since, pace.moment().pressure()));
         }
         return begun.get();
     }
 
-    Duration passed() {
+    public Duration passed() {
         return Duration.ofNanos(pace.nanos() - since);
     }
 
     /** Whether a check is to begin, since none is under way or to come. */
-    synchronized boolean begin() {
+    public synchronized boolean begin() {
         boolean begins = !pending;
         pending = true;
         return begins;
@@ -68,7 +65,7 @@ final class Quiet {
      * @param stays whether it has found that the lease stays
      * @param again whether another check is to come by itself
      */
-    synchronized void checked(boolean stays, boolean again) {
+    public synchronized void checked(boolean stays, boolean again) {
         checks++;
         if (stays) {
             answers = 0;
@@ -79,12 +76,12 @@ final class Quiet {
     }
 
     /** How many checks have ended. */
-    synchronized int checks() {
+    public synchronized int checks() {
         return checks;
     }
 
     /** Whether the last check has found that the lease stays. */
-    synchronized boolean comesBack() {
+    public synchronized boolean comesBack() {
         return comesBack;
     }
 
@@ -94,7 +91,7 @@ final class Quiet {
      *
      * @param look at the host
      */
-    Life finding(Supplier<Life> look) {
+    public Life finding(Supplier<Life> look) {
         synchronized (this) {
             if (answers > 0 && !isLastAnswer()) {
                 return finding;
@@ -108,12 +105,12 @@ final class Quiet {
     }
 
     /** Whether the next word that nothing runs may be the one that counts. */
-    synchronized boolean isLastAnswer() {
+    public synchronized boolean isLastAnswer() {
         return answers + 1 >= ANSWERS;
     }
 
     /** Counts an answer that nothing runs, and returns whether there have been enough of them. */
-    synchronized boolean isSaidOften() {
+    public synchronized boolean isSaidOften() {
         Pace.Moment now = pace.moment();
         boolean prompt = now.calmSince(last).compareTo(PROMPT) <= 0;
         last = now;
