@@ -1,6 +1,7 @@
 package jnvdocker.core;
 
 import jnvdocker.holder.Evidence;
+import jnvdocker.holder.HostView;
 import jnvdocker.holder.Life;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.ClaimedGpu;
@@ -34,6 +35,7 @@ final class GpuBoard {
 
     private final Holdings holdings;
     private final Evidence evidence;
+    private final HostView view;
     private final GpuChoice choice;
     private final boolean knowsContainers;
     private final String observed;
@@ -51,6 +53,7 @@ final class GpuBoard {
             List<Observer> observers) {
         this.holdings = holdings;
         this.evidence = evidence;
+        this.view = evidence.view();
         this.choice = choice;
         this.knowsContainers = knowsContainers;
         this.observed =
@@ -166,7 +169,7 @@ final class GpuBoard {
      */
     private GpuStatus under(Lease lease, Verdict verdict, boolean first) {
         Gpu gpu = verdict.gpu();
-        Life finding = evidence.of(lease);
+        Life finding = evidence.of(lease, view);
         String note = note(lease, finding);
         return new GpuStatus(
                 verdict,

@@ -267,12 +267,12 @@ public final class Keeper implements AutoCloseable {
         Optional<Memory.Over> word = memory.word().filter(it -> lease.isStill(it.seen()));
         if (life instanceof Life.Running) {
             memory.settled();
+        } else if (isMountedUnwritten(lease)) {
+            // A word about it may be about its last start: no row tells the two apart.
         } else if (word.isPresent() && !(life instanceof Life.Unknown)) {
             endNow(word.get().seen(), word.get().evidence(), word.get().ground());
         } else if (!isOver(lease)) {
-            if (!isMountedUnwritten(lease)) {
-                comebacks.find(lease, Duration.ZERO);
-            }
+            comebacks.find(lease, Duration.ZERO);
         } else if (life instanceof Life.Gone(String why)) {
             endNow(lease, why, Ground.GONE);
         }
@@ -554,9 +554,10 @@ public final class Keeper implements AutoCloseable {
      * that docker has mounted again is not.
      */
     public boolean isSettling(Collection<Lease> leases) {
+        HostView view = evidence.view();
         return leases.stream()
                 .filter(lease -> evidence.memory(lease).kept().isEmpty())
                 .filter(comebacks::isSettling)
-                .anyMatch(lease -> evidence.of(lease) instanceof Life.Gone);
+                .anyMatch(lease -> evidence.of(lease, view) instanceof Life.Gone);
     }
 }

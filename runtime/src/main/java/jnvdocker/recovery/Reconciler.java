@@ -2,6 +2,7 @@ package jnvdocker.recovery;
 
 import jnvdocker.holder.ContainerEngine;
 import jnvdocker.holder.Evidence;
+import jnvdocker.holder.HostView;
 import jnvdocker.holder.Leftovers;
 import jnvdocker.holder.Life;
 import jnvdocker.holder.OciKind;
@@ -114,8 +115,10 @@ public final class Reconciler {
     }
 
     private void endGone(Predicate<Lease> which) throws IOException {
-        for (Lease lease : registry.live()) {
-            if (which.test(lease) && evidence.of(lease) instanceof Life.Gone(String why)) {
+        List<Lease> live = registry.live();
+        HostView view = evidence.view();
+        for (Lease lease : live) {
+            if (which.test(lease) && evidence.of(lease, view) instanceof Life.Gone(String why)) {
                 keeper.end(lease, why, Ground.GONE);
             }
         }
@@ -152,9 +155,11 @@ public final class Reconciler {
      */
     public void sweep() throws IOException {
         keeper.sweep();
+        List<Lease> live = registry.live();
+        HostView view = evidence.view();
         boolean unclear =
-                registry.live().stream()
-                        .anyMatch(lease -> !(evidence.of(lease) instanceof Life.Running));
+                live.stream()
+                        .anyMatch(lease -> !(evidence.of(lease, view) instanceof Life.Running));
         if (unclear || !complete || hasUnused() || !unleased.running().isEmpty()) {
             reconcile();
         }

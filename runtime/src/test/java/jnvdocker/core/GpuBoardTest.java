@@ -7,6 +7,7 @@ import static jnvdocker.lease.TestingLeases.BOB;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
+import jnvdocker.holder.Evidence;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.GpuTraits;
@@ -20,6 +21,7 @@ import jnvdocker.request.MemorySize;
 
 import org.junit.jupiter.api.Test;
 
+import java.nio.file.Path;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -31,7 +33,11 @@ class GpuBoardTest {
         Holdings holdings = TestingLeases.holdings(List.of(leases), Map.of());
         return new GpuBoard(
                         holdings,
-                        null,
+                        new Evidence(
+                                new SimulatedMachine(Path.of("/"), () -> {}),
+                                "boot",
+                                Path.of("/state"),
+                                List.of()),
                         TestingLeases.choice(
                                 List.of(),
                                 GpuTraits.UNKNOWN,

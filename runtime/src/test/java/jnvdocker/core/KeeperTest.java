@@ -344,6 +344,19 @@ class KeeperTest {
         assertEquals(List.of(), parts.registry().live());
     }
 
+    /** A full disk, say: no row tells the two starts apart. */
+    @Test
+    void wordAboutTheLastStartDoesNotEndWhatDockerHasMountedAgainUnwritten() throws Exception {
+        Lease lease = mount();
+        ProcessId engine = machine.spawn();
+        parts.keeper().mountedUnwritten(lease, engine);
+        assertTrue(!parts.keeper().end(lease, "its container does not run", Ground.SAID_BY_ENGINE));
+        assertEquals(List.of(lease), parts.registry().live());
+        machine.end(engine);
+        assertTrue(parts.keeper().end(lease, "its container does not run", Ground.SAID_BY_ENGINE));
+        assertEquals(List.of(), parts.registry().live());
+    }
+
     @Test
     void olderWordOfTheFirstProcessIsNotWrittenOverANewerMount() throws Exception {
         Lease seen = mount();

@@ -1,5 +1,6 @@
 package jnvdocker.core;
 
+import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -18,6 +19,8 @@ import jnvdocker.words.RefusedException;
 import org.junit.jupiter.api.Test;
 
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 
@@ -103,5 +106,26 @@ class OciPatienceTest extends SimulatedWorldTest {
                 refused[0].getMessage().startsWith(all + " GPUs requested, but only GPU 0 is free"),
                 refused[0]::getMessage);
         assertTrue(waited.compareTo(OciContainers.LIMIT.plus(WORK)) <= 0, waited::toString);
+    }
+
+    /** What the lease of the last start was when the creation began says nothing of that. */
+    @Test
+    void creationDoesNotWaitForALastStartThatWasReleasedMeanwhile() throws Exception {
+        Lease last = create(new GpuRequest.Count(1)).orElseThrow();
+        long begun = world.machine.nanos();
+        long[] released = new long[1];
+        world.course.during(
+                200,
+                _ -> {
+                    assertTrue(parts().keeper().endByForce(last, "released by root"));
+                    released[0] = world.machine.nanos() - begun;
+                    return true;
+                });
+        List<Lease> next = new ArrayList<>();
+        world.daemon.perform(
+                "start", () -> next.add(create(new GpuRequest.Count(1)).orElseThrow()));
+        assertTrue(released[0] > WORK.toNanos(), "while it waits, not before");
+        assertEquals(1, next.size(), "it was refused");
+        assertEquals(next, parts().registry().live());
     }
 }

@@ -163,7 +163,7 @@ public final class OciContainers {
     private Grant<Lease> take(
             OciCreation creation, Optional<ProcessId> init, Optional<FirstScan> scan)
             throws RefusedException, IOException {
-        return new Grant<>(claim(creation, init, scan), this::cancel);
+        return new Grant<>(claim(creation, init, scan), it -> reservations.cancel(it.claim()));
     }
 
     private Optional<Lease> claim(
@@ -184,10 +184,11 @@ public final class OciContainers {
             }
             Optional<Creation.Over> before =
                     last.isPresent()
-                            ? Optional.of(over(last.get(), init, until))
+                            ? over(creation.container(), init, until)
                             : predecessor(creation);
+            boolean hadAny = last.isPresent() || before.isPresent();
             // What it has of its last start may have ended since.
-            return make(creation, before, before.isPresent() ? Optional.empty() : scan, until);
+            return make(creation, before, hadAny ? Optional.empty() : scan, until);
         } finally {
             end(creation.container());
         }
@@ -233,16 +234,21 @@ public final class OciContainers {
                 && OciKind.isBelow(container.root(), lease.claim().origin());
     }
 
-    /** The lease of a container's last start, once nothing of that runs any more. */
-    private Creation.Over over(Lease last, Optional<ProcessId> next, long until)
-            throws RefusedException {
-        while (true) {
+    /**
+     * The lease of a container's last start, once nothing of that runs any more; empty when it has
+     * ended meanwhile.
+     */
+    private Optional<Creation.Over> over(Container container, Optional<ProcessId> next, long until)
+            throws RefusedException, IOException {
+        // It may end meanwhile, or become another as more is learnt of its processes.
+        for (var now = live(container); now.isPresent(); now = live(container)) {
+            Lease last = now.get();
             Life finding = evidence.of(last);
             if (finding instanceof Life.Gone(String why)) {
-                return new Creation.Over(last, why);
+                return Optional.of(new Creation.Over(last, why));
             }
             if (next.filter(it -> evidence.isNext(it, last)).isPresent()) {
-                return new Creation.Over(last, "its container is started again");
+                return Optional.of(new Creation.Over(last, "its container is started again"));
             }
             if (pace.nanos() - until > 0) {
                 throw new RefusedException(
@@ -257,6 +263,7 @@ public final class OciContainers {
             }
             pace.sleep(STEP);
         }
+        return Optional.empty();
     }
 
     /**
@@ -355,7 +362,7 @@ public final class OciContainers {
         try {
             files.write(lease);
         } catch (IOException e) {
-            cancel(lease);
+            reservations.cancel(lease.claim());
             throw e;
         }
         held(claim.get());
@@ -378,15 +385,10 @@ public final class OciContainers {
     }
 
     private static Set<String> had(Optional<Lease> last) {
-        return last.map(lease ->
-                        lease.claim().gpus().stream()
-                                .map(ClaimedGpu::uuid)
-                                .collect(Collectors.toSet()))
-                .orElse(Set.of());
-    }
-
-    private void cancel(Lease lease) throws IOException {
-        reservations.cancel(lease.claim());
+        return last.stream()
+                .flatMap(lease -> lease.claim().gpus().stream())
+                .map(ClaimedGpu::uuid)
+                .collect(Collectors.toSet());
     }
 
     /** The directory that is mounted in the container of a claim. */
