@@ -6,6 +6,7 @@ import io.grpc.ServerServiceDefinition;
 import io.grpc.Status;
 import io.grpc.StatusException;
 
+import jnvdocker.holder.Periodic;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.GpuInventory;
 import jnvdocker.host.Host;
@@ -21,7 +22,6 @@ import jnvdocker.kubernetes.Registration;
 import jnvdocker.nvml.CudaVersions;
 import jnvdocker.nvml.GpuFacts;
 import jnvdocker.posix.FileErrors;
-import jnvdocker.posix.PermanentThread;
 import jnvdocker.posix.SocketFile;
 import jnvdocker.words.Quote;
 import jnvdocker.words.Refusal;
@@ -66,7 +66,7 @@ public final class DraDriver implements AutoCloseable {
     private final SlicePublisher slices;
     private final DraCalls calls;
     private final DeviceStreams health;
-    private final Thread thread = PermanentThread.platform("dra-sockets", this::keep);
+    private final Periodic thread = new Periodic("dra-sockets", POLL, this::review);
 
     private Optional<GrpcServer> plugin = Optional.empty();
     private Optional<GrpcServer> registrar = Optional.empty();
@@ -159,13 +159,6 @@ public final class DraDriver implements AutoCloseable {
                 .orElse(now);
     }
 
-    private void keep() throws InterruptedException {
-        while (true) {
-            review();
-            Thread.sleep(POLL);
-        }
-    }
-
     /** Listens where it does not yet: a kubelet makes its directories when it first starts. */
     private void review() {
         try {
@@ -255,7 +248,7 @@ public final class DraDriver implements AutoCloseable {
     @Override
     public void close() {
         slices.close();
-        PermanentThread.end(thread, END);
+        thread.end(END);
         health.end();
         registrar.ifPresent(GrpcServer::close);
         plugin.ifPresent(GrpcServer::close);

@@ -1,6 +1,6 @@
 package jnvdocker.kubelet;
 
-import jnvdocker.posix.PermanentThread;
+import jnvdocker.holder.Periodic;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -21,33 +21,20 @@ final class DirectoryWatch implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(DirectoryWatch.class);
 
     private final Path directory;
-    private final Duration pause;
     private final Runnable changed;
-    private final Thread thread;
+    private final Periodic thread;
 
     /**
      * @param pause the wait before the next attempt to watch a directory that does not exist
      */
     DirectoryWatch(Path directory, Duration pause, Runnable changed) {
         this.directory = directory;
-        this.pause = pause;
         this.changed = changed;
-        thread = PermanentThread.virtual("directory-watch", this::watch);
+        thread = new Periodic("directory-watch", pause, this::follow);
     }
 
     void start() {
-        thread.start();
-    }
-
-    private void watch() {
-        try {
-            while (true) {
-                follow();
-                Thread.sleep(pause);
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
+        thread.startVirtual();
     }
 
     /** Returns when it cannot be watched, or has gone. */
@@ -71,6 +58,6 @@ final class DirectoryWatch implements AutoCloseable {
 
     @Override
     public void close() {
-        thread.interrupt();
+        thread.end(Duration.ZERO);
     }
 }

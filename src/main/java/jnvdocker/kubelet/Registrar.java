@@ -1,7 +1,7 @@
 package jnvdocker.kubelet;
 
+import jnvdocker.holder.Periodic;
 import jnvdocker.kubernetes.Registration;
-import jnvdocker.posix.PermanentThread;
 import jnvdocker.words.Refusal;
 
 import org.slf4j.Logger;
@@ -14,8 +14,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.concurrent.Semaphore;
-import java.util.concurrent.TimeUnit;
 import java.util.stream.Collectors;
 
 /**
@@ -29,23 +27,24 @@ final class Registrar implements AutoCloseable {
     /** When a plugin has made its socket, but does not listen yet. */
     private static final Duration SOON = Duration.ofMillis(200);
 
+    /** How long another plugin, or a kubelet, may keep the thread at most. */
+    private static final Duration END = Duration.ofMinutes(1);
+
     private final PluginDirectory directory;
     private final Competitors competitors;
     private final List<ResourceRegistrar> resources;
-    private final Semaphore news = new Semaphore(0);
     private final DirectoryWatch watch;
-    private final Thread thread;
-    private volatile boolean closing;
+    private Duration pause = POLL;
+    private final Periodic thread = new Periodic("registrar", () -> pause, this::review);
 
     private Registrar(GrpcSockets grpc, PluginDirectory directory, List<Resource> resources) {
         this.directory = directory;
         this.competitors = new Competitors(grpc);
         this.resources =
                 resources.stream()
-                        .map(it -> new ResourceRegistrar(grpc, directory, it, news::release))
+                        .map(it -> new ResourceRegistrar(grpc, directory, it, thread::wake))
                         .toList();
-        watch = new DirectoryWatch(directory.path(), POLL, news::release);
-        thread = PermanentThread.platform("registrar", this::keep);
+        watch = new DirectoryWatch(directory.path(), POLL, thread::wake);
     }
 
     static Registrar start(GrpcSockets grpc, PluginDirectory directory, List<Resource> resources) {
@@ -63,23 +62,12 @@ final class Registrar implements AutoCloseable {
         return resources.stream().map(ResourceRegistrar::registration).toList();
     }
 
-    private void keep() {
-        try {
-            while (!closing) {
-                Duration wait = review();
-                news.tryAcquire(wait.toNanos(), TimeUnit.NANOSECONDS);
-                news.drainPermits();
-            }
-        } catch (InterruptedException e) {
-            // It is closing.
-        }
-    }
-
-    private Duration review() {
+    private void review() {
+        pause = POLL;
         Optional<Refusal> fault = directory.fault();
         if (fault.isPresent()) {
             resources.forEach(resource -> resource.withdraw(fault.get()));
-            return POLL;
+            return;
         }
         Optional<Object> kubelet = directory.kubeletNow();
         Map<Path, Object> others = directory.plugins();
@@ -90,25 +78,18 @@ final class Registrar implements AutoCloseable {
         }
         competitors.update(others);
         Optional<Path> competitor = competitors.with(uuids);
-        Duration wait = competitors.isSettled() ? POLL : SOON;
+        pause = competitors.isSettled() ? POLL : SOON;
         for (ResourceRegistrar resource : resources) {
             Duration its = resource.review(kubelet, competitor, POLL);
-            wait = its.compareTo(wait) < 0 ? its : wait;
+            pause = its.compareTo(pause) < 0 ? its : pause;
         }
-        return wait;
     }
 
     /** Ends the servers, too, before it returns. */
     @Override
     public void close() {
-        closing = true;
         watch.close();
-        thread.interrupt();
-        try {
-            thread.join();
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
+        thread.end(END);
         resources.forEach(ResourceRegistrar::close);
     }
 }

@@ -2,12 +2,12 @@ package jnvdocker.notify;
 
 import jnvdocker.core.Leases;
 import jnvdocker.decision.DecisionLog;
+import jnvdocker.holder.Periodic;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.GpuInventory;
 import jnvdocker.host.GpuTroubles;
 import jnvdocker.host.NoDriverException;
 import jnvdocker.posix.FileErrors;
-import jnvdocker.posix.PermanentThread;
 import jnvdocker.posix.PrivateFile;
 import jnvdocker.screen.Json;
 import jnvdocker.words.Quote;
@@ -50,7 +50,7 @@ public final class Notifier implements DecisionLog.Lines, AutoCloseable {
     private final File file;
     private final EventQueue events = new EventQueue(QUEUED);
     private final AtomicLong dropped = new AtomicLong();
-    private final Thread thread = PermanentThread.platform("notify", this::repeat);
+    private final Periodic thread = new Periodic("notify", Duration.ZERO, this::handle);
 
     private final Troubles troubles = new Troubles();
 
@@ -104,26 +104,22 @@ public final class Notifier implements DecisionLog.Lines, AutoCloseable {
         }
     }
 
-    private void repeat() {
-        while (!Thread.currentThread().isInterrupted()) {
-            try {
-                Optional<Event> event = events.poll(1, TimeUnit.SECONDS);
-                if (event.isPresent()) {
-                    runAll(event.get());
-                } else if (dropped.getAndSet(0) > 0) {
-                    LOG.info("the programs of notify have caught up");
-                }
-                boolean isDue = System.nanoTime() - scanned >= BETWEEN_SCANS.toNanos();
-                if ((isDue || faultsChanged) && !directories.get().isEmpty()) {
-                    faultsChanged = false;
-                    findTroubles();
-                    scanned = System.nanoTime();
-                }
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-            } catch (IOException e) {
-                warnOnce(FileErrors.describe(e));
+    private void handle() throws InterruptedException {
+        try {
+            Optional<Event> event = events.poll(1, TimeUnit.SECONDS);
+            if (event.isPresent()) {
+                runAll(event.get());
+            } else if (dropped.getAndSet(0) > 0) {
+                LOG.info("the programs of notify have caught up");
             }
+            boolean isDue = System.nanoTime() - scanned >= BETWEEN_SCANS.toNanos();
+            if ((isDue || faultsChanged) && !directories.get().isEmpty()) {
+                faultsChanged = false;
+                findTroubles();
+                scanned = System.nanoTime();
+            }
+        } catch (IOException e) {
+            warnOnce(FileErrors.describe(e));
         }
     }
 
@@ -170,6 +166,6 @@ public final class Notifier implements DecisionLog.Lines, AutoCloseable {
 
     @Override
     public void close() {
-        PermanentThread.end(thread, PATIENCE);
+        thread.end(PATIENCE);
     }
 }

@@ -1,6 +1,7 @@
 package jnvdocker.page;
 
 import jnvdocker.core.Leases;
+import jnvdocker.holder.Periodic;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.Host;
 import jnvdocker.host.HostDriver;
@@ -11,7 +12,6 @@ import jnvdocker.lease.Trouble;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.nvml.GpuMonitor.Reading;
 import jnvdocker.posix.FileErrors;
-import jnvdocker.posix.PermanentThread;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -53,7 +53,7 @@ public final class GpuRecorder implements AutoCloseable {
     private final Leases leases;
     private final Supplier<Map<String, Reading>> readings;
     private final Supplier<Optional<Duration>> kept;
-    private final Thread thread;
+    private final Periodic thread;
 
     /** By UUID. */
     private final Map<String, LastHour> hours = new HashMap<>();
@@ -70,7 +70,7 @@ public final class GpuRecorder implements AutoCloseable {
         this.leases = leases;
         this.readings = readings;
         this.kept = kept;
-        this.thread = PermanentThread.platform("recorder", this::record);
+        this.thread = new Periodic("recorder", PERIOD, this::record);
     }
 
     /**
@@ -104,24 +104,17 @@ public final class GpuRecorder implements AutoCloseable {
     }
 
     private void record() {
-        while (!Thread.currentThread().isInterrupted()) {
-            try {
-                List<Gpu> gpus = HostDriver.read(host).gpus();
-                sample(gpus);
-                if (System.nanoTime() - scanned >= BETWEEN_SCANS.toNanos()) {
-                    scanned = System.nanoTime();
-                    recordTroubles(gpus);
-                }
-            } catch (NoDriverException e) {
-                LOG.debug("no GPUs to record: {}", e.getMessage());
-            } catch (IOException e) {
-                LOG.debug("the GPUs' states are not recorded: {}", FileErrors.describe(e));
+        try {
+            List<Gpu> gpus = HostDriver.read(host).gpus();
+            sample(gpus);
+            if (System.nanoTime() - scanned >= BETWEEN_SCANS.toNanos()) {
+                scanned = System.nanoTime();
+                recordTroubles(gpus);
             }
-            try {
-                Thread.sleep(PERIOD);
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-            }
+        } catch (NoDriverException e) {
+            LOG.debug("no GPUs to record: {}", e.getMessage());
+        } catch (IOException e) {
+            LOG.debug("the GPUs' states are not recorded: {}", FileErrors.describe(e));
         }
     }
 
@@ -157,6 +150,6 @@ public final class GpuRecorder implements AutoCloseable {
 
     @Override
     public void close() {
-        thread.interrupt();
+        thread.end(Duration.ZERO);
     }
 }

@@ -2,6 +2,7 @@ package jnvdocker.grant;
 
 import jnvdocker.decision.DecisionLog;
 import jnvdocker.holder.Pace;
+import jnvdocker.holder.Periodic;
 import jnvdocker.holder.UnmanagedScan;
 import jnvdocker.host.Gpu;
 import jnvdocker.keeper.Cancellation;
@@ -23,15 +24,11 @@ import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.lease.text.Addressee;
 import jnvdocker.lease.text.Refusals;
 import jnvdocker.posix.FileErrors;
-import jnvdocker.posix.PermanentThread;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.supply.Supply;
 import jnvdocker.use.GpuUse;
 import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
-
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
 import java.time.Duration;
@@ -47,8 +44,6 @@ import java.util.TreeMap;
  * so that all of them cost as much as one. The thread of a waiting client only waits for its news.
  */
 public final class QueueKeeper {
-    private static final Logger LOG = LoggerFactory.getLogger(QueueKeeper.class);
-
     /** How often holders are checked for being alive. */
     private static final Duration A_WHILE = Duration.ofMillis(100);
 
@@ -57,8 +52,6 @@ public final class QueueKeeper {
 
     /** The pause after a scan for unmanaged uses, as a multiple of the time that the scan took. */
     private static final int SCAN_SHARE = 50;
-
-    private static final Duration PATIENCE = Duration.ofSeconds(5);
 
     private final LeaseRegistry registry;
     private final Cancellation cancellation;
@@ -368,26 +361,20 @@ public final class QueueKeeper {
 
     /** Does all of that by itself, until it is closed. */
     public AutoCloseable start() {
-        Thread thread = PermanentThread.platform("queue", this::repeat);
-        thread.start();
-        return () -> {
-            thread.interrupt();
-            thread.join(PATIENCE);
-        };
+        return new Periodic("queue", () -> queue.isEmpty() ? PERIOD : A_WHILE, this::round)
+                .in(pace)
+                .after(registry.changes())
+                .failing("cannot serve the queue")
+                .start();
     }
 
-    private void repeat() {
-        while (!Thread.currentThread().isInterrupted()) {
-            long seenChanges = registry.changes().count();
-            long begun = pace.nanos();
-            try {
-                tick();
-            } catch (IOException e) {
-                LOG.warn("cannot serve the queue: {}", FileErrors.describe(e));
-            }
+    private void round() throws IOException {
+        long begun = pace.nanos();
+        try {
+            tick();
+        } finally {
             // Of a storm of changes half the time at most is spent on the queue.
             pace.sleep(Duration.ofNanos(pace.nanos() - begun));
-            pace.sleep(queue.isEmpty() ? PERIOD : A_WHILE, registry.changes(), seenChanges);
         }
     }
 }

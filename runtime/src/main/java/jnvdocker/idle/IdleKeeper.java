@@ -2,6 +2,7 @@ package jnvdocker.idle;
 
 import jnvdocker.core.LeaseParts;
 import jnvdocker.holder.Pace;
+import jnvdocker.holder.Periodic;
 import jnvdocker.holder.PresentGpus;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Holdings;
@@ -9,14 +10,9 @@ import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Rule;
 import jnvdocker.nvml.GpuMonitor.Reading;
-import jnvdocker.posix.FileErrors;
-import jnvdocker.posix.PermanentThread;
 import jnvdocker.registry.HostClock;
 import jnvdocker.registry.IdleStore;
 import jnvdocker.registry.LeaseRegistry;
-
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
 import java.time.Duration;
@@ -39,8 +35,6 @@ import java.util.function.Supplier;
  * that, it has a holder stopped when none of its GPUs has been used for long.
  */
 public final class IdleKeeper implements IdleHolders, AutoCloseable {
-    private static final Logger LOG = LoggerFactory.getLogger(IdleKeeper.class);
-
     private static final Duration PERIOD = Duration.ofSeconds(5);
 
     /** The pause after a sample is this many times as long as the sample took. */
@@ -52,7 +46,6 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
     private static final Duration LONGEST = Stretch.GAP.dividedBy(2);
 
     private static final Duration BETWEEN_WRITES = Duration.ofMinutes(1);
-    private static final Duration PATIENCE = Duration.ofSeconds(5);
 
     private final LeaseRegistry registry;
     private final PresentGpus inventory;
@@ -63,8 +56,11 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
     private final IdleStops idleStops;
     private final HostClock clock;
     private final Pace pace;
-    private final Thread thread;
+    private final Periodic thread;
     private boolean restored;
+
+    /** How long the last sample took. */
+    private Duration cost = Duration.ZERO;
 
     private final Map<Key, HeldGpu> held = new HashMap<>();
     private final Set<Key> warned = new HashSet<>();
@@ -116,7 +112,10 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
         this.idleStops = new IdleStops(stops, warning);
         this.clock = clock;
         this.pace = pace;
-        this.thread = PermanentThread.platform("idle", this::keep);
+        this.thread =
+                new Periodic("idle", this::pause, this::keep)
+                        .in(pace)
+                        .failing("cannot scan for idle GPUs");
     }
 
     /**
@@ -191,20 +190,20 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
         return clock.sinceBoot().toMillis();
     }
 
-    private void keep() {
-        while (!Thread.currentThread().isInterrupted()) {
-            long begun = pace.nanos();
-            try {
-                if (!restored) {
-                    restore();
-                    restored = true;
-                }
-                tick();
-            } catch (IOException e) {
-                LOG.warn("cannot scan for idle GPUs: {}", FileErrors.describe(e));
+    private Duration pause() {
+        return min(max(cost.multipliedBy(SCAN_SHARE), PERIOD), LONGEST);
+    }
+
+    private void keep() throws IOException {
+        long begun = pace.nanos();
+        try {
+            if (!restored) {
+                restore();
+                restored = true;
             }
-            Duration share = Duration.ofNanos(SCAN_SHARE * (pace.nanos() - begun));
-            pace.sleep(min(max(share, PERIOD), LONGEST));
+            tick();
+        } finally {
+            cost = Duration.ofNanos(pace.nanos() - begun);
         }
     }
 
@@ -364,7 +363,7 @@ public final class IdleKeeper implements IdleHolders, AutoCloseable {
     /** Writes down what is known. */
     @Override
     public void close() throws IOException {
-        if (PermanentThread.end(thread, PATIENCE)) {
+        if (thread.end(PERIOD)) {
             write(now());
         }
     }

@@ -1,8 +1,7 @@
 package jnvdocker.keeper;
 
 import jnvdocker.holder.Pace;
-import jnvdocker.posix.FileErrors;
-import jnvdocker.posix.PermanentThread;
+import jnvdocker.holder.Periodic;
 import jnvdocker.registry.LeaseRegistry;
 
 import org.slf4j.Logger;
@@ -35,18 +34,20 @@ public final class HistoryKeeper implements AutoCloseable {
     private static final int BATCH = 200;
 
     private static final Duration BETWEEN = Duration.ofMillis(20);
-    private static final Duration PATIENCE = Duration.ofSeconds(5);
 
     private final LeaseRegistry registry;
     private final Supplier<Optional<Duration>> kept;
     private final Pace pace;
-    private final Thread thread;
+    private final Periodic thread;
 
     private HistoryKeeper(LeaseRegistry registry, Supplier<Optional<Duration>> kept, Pace pace) {
         this.registry = registry;
         this.kept = kept;
         this.pace = pace;
-        this.thread = PermanentThread.virtual("history", this::keep);
+        this.thread =
+                new Periodic("history", PERIOD, this::clear)
+                        .in(pace)
+                        .failing("the history is not cleared");
     }
 
     /**
@@ -57,27 +58,20 @@ public final class HistoryKeeper implements AutoCloseable {
     public static HistoryKeeper start(
             LeaseRegistry registry, Supplier<Optional<Duration>> kept, Pace pace) {
         HistoryKeeper keeper = new HistoryKeeper(registry, kept, pace);
-        keeper.thread.start();
+        keeper.thread.startVirtual();
         return keeper;
     }
 
-    private void keep() {
-        while (!Thread.currentThread().isInterrupted()) {
-            try {
-                int folded = inParts(() -> registry.history().fold(SEEN, BATCH), pace);
-                if (folded > 0) {
-                    LOG.info("added up {} reservations that came to nothing", folded);
-                }
-                Optional<Duration> limit = kept.get();
-                int deleted = limit.isPresent() ? delete(registry, limit.get(), pace) : 0;
-                deleted += inParts(() -> registry.history().deleteBeyond(MOST, BATCH), pace);
-                if (deleted > 0) {
-                    LOG.info("deleted {} leases and claims of the history", deleted);
-                }
-            } catch (IOException e) {
-                LOG.warn("the history is not cleared: {}", FileErrors.describe(e));
-            }
-            pace.sleep(PERIOD);
+    private void clear() throws IOException {
+        int folded = inParts(() -> registry.history().fold(SEEN, BATCH), pace);
+        if (folded > 0) {
+            LOG.info("added up {} reservations that came to nothing", folded);
+        }
+        Optional<Duration> limit = kept.get();
+        int deleted = limit.isPresent() ? delete(registry, limit.get(), pace) : 0;
+        deleted += inParts(() -> registry.history().deleteBeyond(MOST, BATCH), pace);
+        if (deleted > 0) {
+            LOG.info("deleted {} leases and claims of the history", deleted);
         }
     }
 
@@ -109,6 +103,6 @@ public final class HistoryKeeper implements AutoCloseable {
     /** Returns when nothing is being deleted any more, so that the registry may be closed. */
     @Override
     public void close() {
-        PermanentThread.end(thread, PATIENCE);
+        thread.close();
     }
 }

@@ -7,9 +7,9 @@ import jnvdocker.holder.Leftovers;
 import jnvdocker.holder.Life;
 import jnvdocker.holder.Memory;
 import jnvdocker.holder.Pace;
+import jnvdocker.holder.Periodic;
 import jnvdocker.lease.Lease;
 import jnvdocker.posix.FileErrors;
-import jnvdocker.posix.PermanentThread;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.Ground;
 import jnvdocker.registry.LeaseRegistry;
@@ -67,7 +67,7 @@ public final class Keeper implements AutoCloseable {
     /** When it last checked all leases. */
     private long swept;
 
-    private volatile Thread thread;
+    private final Periodic thread;
 
     /**
      * @param volumeDriver the name of our volume plugin
@@ -92,6 +92,11 @@ public final class Keeper implements AutoCloseable {
                         this::end);
         this.pace = pace;
         swept = pace.nanos();
+        thread =
+                new Periodic("keeper", this::untilNextSweep, this::round)
+                        .in(pace)
+                        .failing("leases are checked again later")
+                        .later();
         chores.add(evidence::retain);
     }
 
@@ -130,67 +135,46 @@ public final class Keeper implements AutoCloseable {
 
     /** Does all of that by itself, until it is closed. */
     public Keeper start() {
-        thread = PermanentThread.platform("keeper", this::keep);
         thread.start();
         return this;
     }
 
-    private void keep() {
-        while (!Thread.currentThread().isInterrupted()) {
-            try {
-                Set<Long> ids;
-                long upTo;
-                boolean all;
-                synchronized (turn) {
-                    awaitRequest();
-                    all = pace.nanos() - swept >= PERIOD.toNanos();
-                    swept = all ? pace.nanos() : swept;
-                    ids = wanted;
-                    wanted = new HashSet<>();
-                    upTo = requested;
-                }
-                List<Lease> live = registry.live();
-                try {
-                    check(all ? live : live.stream().filter(it -> ids.contains(it.id())).toList());
-                } finally {
-                    synchronized (turn) {
-                        done = upTo;
-                        turn.notifyAll();
-                    }
-                }
-                if (all || !registry.stillLive(live).equals(live)) {
-                    doChores();
-                }
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
-            } catch (IOException e) {
-                LOG.warn("leases are checked again later: {}", FileErrors.describe(e));
-            }
-        }
+    private Duration untilNextSweep() {
+        return PERIOD.minusNanos(pace.nanos() - swept);
     }
 
-    /** Returns when there is a request, or when it is time to check all leases. */
-    private void awaitRequest() throws InterruptedException {
-        long left = 1;
-        while (requested == done && left > 0) {
-            left = PERIOD.minusNanos(pace.nanos() - swept).toMillis();
-            if (left > 0) {
-                turn.wait(left);
+    private void round() throws IOException {
+        boolean all = untilNextSweep().toMillis() <= 0;
+        swept = all ? pace.nanos() : swept;
+        Set<Long> ids;
+        long upTo;
+        synchronized (turn) {
+            ids = wanted;
+            wanted = new HashSet<>();
+            upTo = requested;
+        }
+        List<Lease> live = registry.live();
+        try {
+            check(all ? live : live.stream().filter(it -> ids.contains(it.id())).toList());
+        } finally {
+            synchronized (turn) {
+                done = upTo;
+                turn.notifyAll();
             }
+        }
+        if (all || !registry.stillLive(live).equals(live)) {
+            doChores();
         }
     }
 
     @Override
     public void close() {
-        Thread own = thread;
-        if (own != null) {
-            PermanentThread.end(own, PERIOD);
-        }
+        thread.close();
     }
 
     /** Has leases checked, without waiting for that. */
     public void wake(Collection<Lease> leases) {
-        if (isOwn()) {
+        if (thread.isOwn()) {
             checkNow(leases);
         } else if (!leases.isEmpty()) {
             request(leases);
@@ -201,19 +185,14 @@ public final class Keeper implements AutoCloseable {
         synchronized (turn) {
             leases.forEach(lease -> wanted.add(lease.id()));
             requested++;
-            turn.notifyAll();
+            thread.wake();
             return requested;
         }
     }
 
-    /** Whether the caller does the work itself. */
-    private boolean isOwn() {
-        return thread == null || Thread.currentThread() == thread;
-    }
-
     /** Has leases checked, and waits for that, but no longer than a caller waits for its turn. */
     private void awaitCheck(Collection<Lease> leases) throws IOException {
-        if (isOwn()) {
+        if (thread.isOwn()) {
             checkNow(leases);
             return;
         }
@@ -301,7 +280,7 @@ public final class Keeper implements AutoCloseable {
     /** Checks all leases, and does what follows from their ends. */
     public void sweep() throws IOException {
         awaitCheck(registry.live());
-        if (isOwn()) {
+        if (thread.isOwn()) {
             doChores();
         }
     }

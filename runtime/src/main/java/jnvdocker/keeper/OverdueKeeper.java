@@ -2,13 +2,9 @@ package jnvdocker.keeper;
 
 import jnvdocker.decision.DecisionLog;
 import jnvdocker.holder.Pace;
+import jnvdocker.holder.Periodic;
 import jnvdocker.lease.Lease;
-import jnvdocker.posix.FileErrors;
-import jnvdocker.posix.PermanentThread;
 import jnvdocker.registry.LeaseRegistry;
-
-import org.slf4j.Logger;
-import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
 import java.time.Duration;
@@ -25,10 +21,7 @@ import java.util.stream.Collectors;
  * is gone, as any other. A thread of its own checks every few seconds.
  */
 public final class OverdueKeeper {
-    private static final Logger LOG = LoggerFactory.getLogger(OverdueKeeper.class);
-
     private static final Duration PERIOD = Duration.ofSeconds(5);
-    private static final Duration PATIENCE = Duration.ofSeconds(5);
 
     /** How long before the end a warning is given, the longest first. */
     private static final List<Duration> WARNINGS =
@@ -92,22 +85,9 @@ public final class OverdueKeeper {
      * @param stopping whether holders are stopped, as the configuration says at each moment
      */
     public AutoCloseable start(BooleanSupplier stopping) {
-        Thread thread = PermanentThread.platform("overdue", () -> repeat(stopping));
-        thread.start();
-        return () -> {
-            thread.interrupt();
-            thread.join(PATIENCE);
-        };
-    }
-
-    private void repeat(BooleanSupplier stopping) {
-        while (!Thread.currentThread().isInterrupted()) {
-            try {
-                tick(stopping.getAsBoolean());
-            } catch (IOException e) {
-                LOG.warn("cannot check for overdue leases: {}", FileErrors.describe(e));
-            }
-            pace.sleep(PERIOD);
-        }
+        return new Periodic("overdue", PERIOD, () -> tick(stopping.getAsBoolean()))
+                .in(pace)
+                .failing("cannot check for overdue leases")
+                .start();
     }
 }

@@ -3,11 +3,11 @@ package jnvdocker.kubernetes;
 import jnvdocker.core.Leases;
 import jnvdocker.decision.DecisionListener;
 import jnvdocker.decision.RefusalReason;
+import jnvdocker.holder.Periodic;
 import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
 import jnvdocker.posix.FileErrors;
-import jnvdocker.posix.PermanentThread;
 import jnvdocker.registry.Changes;
 import jnvdocker.words.Refusal;
 
@@ -39,9 +39,8 @@ final class GpuWatch implements DecisionListener, AutoCloseable {
     static final Duration PATIENCE = Duration.ofSeconds(1);
 
     private final Source source;
-    private final Changes changes;
     private final List<Consumer<Leases.Board>> listeners = new CopyOnWriteArrayList<>();
-    private final List<Thread> threads;
+    private final List<Periodic> threads;
 
     private Optional<Leases.Board> board = Optional.empty();
     private long published;
@@ -68,15 +67,14 @@ final class GpuWatch implements DecisionListener, AutoCloseable {
      */
     GpuWatch(Source source, Changes changes) {
         this.source = source;
-        this.changes = changes;
         threads =
                 List.of(
-                        PermanentThread.platform("pods-scan", this::repeat),
-                        PermanentThread.platform("pods-report", this::publish));
+                        new Periodic("pods-scan", PERIOD, this::scan).after(changes),
+                        new Periodic("pods-report", Duration.ZERO, this::publish));
     }
 
     GpuWatch start() {
-        threads.forEach(Thread::start);
+        threads.forEach(Periodic::start);
         return this;
     }
 
@@ -142,21 +140,13 @@ final class GpuWatch implements DecisionListener, AutoCloseable {
     @Override
     public void refused(Owner owner, String purpose, Refusal why, RefusalReason reason) {}
 
-    private void repeat() {
-        while (!Thread.currentThread().isInterrupted()) {
-            long seen = changes.count();
-            long before = count();
-            try {
-                seen(source.board(), before);
-            } catch (IOException e) {
-                if (!Thread.currentThread().isInterrupted()) {
-                    failed(FileErrors.describe(e));
-                }
-            }
-            try {
-                changes.await(seen, PERIOD);
-            } catch (InterruptedException e) {
-                Thread.currentThread().interrupt();
+    private void scan() {
+        long before = count();
+        try {
+            seen(source.board(), before);
+        } catch (IOException e) {
+            if (!Thread.currentThread().isInterrupted()) {
+                failed(FileErrors.describe(e));
             }
         }
     }
@@ -184,15 +174,9 @@ final class GpuWatch implements DecisionListener, AutoCloseable {
         failing = true;
     }
 
-    private void publish() {
-        try {
-            while (true) {
-                Leases.Board now = next();
-                listeners.forEach(listener -> report(listener, now));
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
+    private void publish() throws InterruptedException {
+        Leases.Board now = next();
+        listeners.forEach(listener -> report(listener, now));
     }
 
     private static void report(Consumer<Leases.Board> listener, Leases.Board now) {
@@ -213,7 +197,7 @@ final class GpuWatch implements DecisionListener, AutoCloseable {
 
     @Override
     public void close() {
-        threads.forEach(Thread::interrupt);
-        threads.forEach(it -> PermanentThread.end(it, PATIENCE));
+        threads.forEach(it -> it.end(Duration.ZERO));
+        threads.forEach(it -> it.end(PATIENCE));
     }
 }

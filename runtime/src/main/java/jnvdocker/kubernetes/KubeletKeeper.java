@@ -1,9 +1,9 @@
 package jnvdocker.kubernetes;
 
 import jnvdocker.core.Leases;
+import jnvdocker.holder.Periodic;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.posix.FileErrors;
-import jnvdocker.posix.PermanentThread;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -11,7 +11,6 @@ import org.slf4j.LoggerFactory;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Map;
-import java.util.concurrent.TimeUnit;
 
 /**
  * Queries the kubelet for the pods with GPUs, and ends leases by its answer. A kubelet that does
@@ -26,10 +25,10 @@ final class KubeletKeeper implements AutoCloseable {
 
     private final PodReport report;
     private final KubeletView kubelet;
-    private final Thread thread = PermanentThread.platform("pods-keep", this::keep);
+    private final Periodic thread =
+            new Periodic("pods-keep", () -> hasPods() ? WITH_PODS : WITHOUT, this::check).later();
 
     private boolean pods;
-    private boolean due;
     private boolean silent;
 
     /** Why the kubelet's file of claims was not read the last time; empty when it was. */
@@ -64,34 +63,8 @@ final class KubeletKeeper implements AutoCloseable {
     }
 
     /** Triggers a query of the kubelet at once. */
-    synchronized void wake() {
-        due = true;
-        notifyAll();
-    }
-
-    private void keep() {
-        try {
-            while (true) {
-                await();
-                check();
-            }
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
-        }
-    }
-
-    private synchronized void await() throws InterruptedException {
-        long begun = System.nanoTime();
-        while (!due) {
-            Duration period = pods ? WITH_PODS : WITHOUT;
-            long left =
-                    TimeUnit.NANOSECONDS.toMillis(period.toNanos() - (System.nanoTime() - begun));
-            if (left <= 0) {
-                return;
-            }
-            wait(left);
-        }
-        due = false;
+    void wake() {
+        thread.wake();
     }
 
     /** Queries the kubelet once. */
@@ -106,7 +79,7 @@ final class KubeletKeeper implements AutoCloseable {
             }
             silent = false;
         } catch (IOException e) {
-            if (!silent && hasPods() && !thread.isInterrupted()) {
+            if (!silent && hasPods() && !Thread.currentThread().isInterrupted()) {
                 silent = true;
                 LOG.warn("pods keep their GPUs as they are: {}", FileErrors.describe(e));
             }
@@ -135,6 +108,6 @@ final class KubeletKeeper implements AutoCloseable {
 
     @Override
     public void close() {
-        PermanentThread.end(thread, GpuWatch.PATIENCE);
+        thread.end(GpuWatch.PATIENCE);
     }
 }

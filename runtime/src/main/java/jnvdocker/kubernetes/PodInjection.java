@@ -1,12 +1,12 @@
 package jnvdocker.kubernetes;
 
 import jnvdocker.container.ContainerPlanner;
+import jnvdocker.holder.Periodic;
 import jnvdocker.host.DeviceNode;
 import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.HostDriver;
 import jnvdocker.posix.FileErrors;
-import jnvdocker.posix.PermanentThread;
 import jnvdocker.posix.WholeFile;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.volume.GpuHost;
@@ -49,7 +49,8 @@ public final class PodInjection implements PodEdits, AutoCloseable {
     private final Path link;
     private final PodCdiFile cdi;
     private final CountDownLatch scanned = new CountDownLatch(1);
-    private final Thread thread = PermanentThread.platform("pods", this::keep);
+    private final Periodic thread = new Periodic("pods", PERIOD, this::keep);
+    private boolean served = true;
     private volatile Ready ready =
             Ready.not(new Refusal("jnvdockerd has just started", "try again"));
     private String complaint = "";
@@ -109,7 +110,7 @@ public final class PodInjection implements PodEdits, AutoCloseable {
 
     @Override
     public void close() {
-        thread.interrupt();
+        thread.end(Duration.ZERO);
     }
 
     @Override
@@ -177,22 +178,14 @@ public final class PodInjection implements PodEdits, AutoCloseable {
     }
 
     private void keep() {
-        boolean was = true;
-        while (!Thread.currentThread().isInterrupted()) {
-            boolean is = policy.get().enabled();
-            if (is) {
-                check();
-            } else if (was) {
-                leave();
-            }
-            was = is;
-            scanned.countDown();
-            try {
-                Thread.sleep(PERIOD);
-            } catch (InterruptedException e) {
-                return;
-            }
+        boolean is = policy.get().enabled();
+        if (is) {
+            check();
+        } else if (served) {
+            leave();
         }
+        served = is;
+        scanned.countDown();
     }
 
     private void leave() {

@@ -6,11 +6,11 @@ import jnvdocker.command.job.JobUnits.Unit;
 import jnvdocker.core.LeaseParts;
 import jnvdocker.decision.DecisionLog;
 import jnvdocker.holder.Pace;
+import jnvdocker.holder.Periodic;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.text.Owners;
 import jnvdocker.posix.FileErrors;
-import jnvdocker.posix.PermanentThread;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.Processes;
 import jnvdocker.words.RefusedException;
@@ -27,8 +27,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
 import java.util.concurrent.ConcurrentSkipListMap;
-import java.util.concurrent.Semaphore;
-import java.util.concurrent.TimeUnit;
 import java.util.function.Supplier;
 import java.util.function.UnaryOperator;
 import java.util.stream.Stream;
@@ -68,8 +66,10 @@ public final class Jobs implements AutoCloseable {
     private final LeaseParts parts;
     private final DecisionLog log;
     private final Supplier<Optional<Duration>> kept;
-    private final Semaphore wake = new Semaphore(0);
-    private final Thread thread = PermanentThread.virtual("jobs", this::keep);
+    private boolean isThereWork;
+    private boolean discarded;
+    private final Periodic thread =
+            new Periodic("jobs", () -> isThereWork ? PERIOD : IDLE_PERIOD, this::keep);
 
     /** Without their requests. They change, like the files, under the lock of this alone. */
     private final ConcurrentSkipListMap<Long, Job> jobs = new ConcurrentSkipListMap<>();
@@ -187,7 +187,7 @@ public final class Jobs implements AutoCloseable {
                         null);
         files.write(job);
         jobs.put(id, job.light());
-        wake.release();
+        thread.wake();
         return job;
     }
 
@@ -275,7 +275,7 @@ public final class Jobs implements AutoCloseable {
             }
         }
         units.stop(List.of(job.id()));
-        wake.release();
+        thread.wake();
         Instant deadline = Instant.now().plus(PATIENCE);
         while (isAlive(now) && Instant.now().isBefore(deadline)) {
             Pace.REAL.sleep(Duration.ofMillis(20));
@@ -287,24 +287,22 @@ public final class Jobs implements AutoCloseable {
         return job.process(boot).filter(processes::isAlive).isPresent();
     }
 
-    private void keep() throws InterruptedException, IOException {
-        units.discard(
-                all().stream()
-                        .filter(job -> job.state() == State.ENDED && job.process(boot).isPresent())
-                        .map(Job::id)
-                        .toList());
-        while (!Thread.currentThread().isInterrupted()) {
-            Duration pause = IDLE_PERIOD;
-            List<Job> open = open();
-            if (!open.isEmpty() && units.isSystemdThere()) {
-                settle(open.stream().filter(job -> !isAlive(job)).toList());
-                pause = PERIOD;
-            }
-            prune();
-            if (wake.tryAcquire(pause.toMillis(), TimeUnit.MILLISECONDS)) {
-                wake.drainPermits();
-            }
+    private void keep() throws IOException {
+        if (!discarded) {
+            units.discard(
+                    all().stream()
+                            .filter(job ->
+                                    job.state() == State.ENDED && job.process(boot).isPresent())
+                            .map(Job::id)
+                            .toList());
+            discarded = true;
         }
+        List<Job> open = open();
+        isThereWork = !open.isEmpty() && units.isSystemdThere();
+        if (isThereWork) {
+            settle(open.stream().filter(job -> !isAlive(job)).toList());
+        }
+        prune();
     }
 
     /**
@@ -387,6 +385,6 @@ public final class Jobs implements AutoCloseable {
 
     @Override
     public void close() {
-        PermanentThread.end(thread, PATIENCE);
+        thread.end(PATIENCE);
     }
 }

@@ -417,6 +417,30 @@ class ArchitectureTest {
                 .check(OURS);
     }
 
+    /** Threads that read a stream, or have more to wait for than a period and a change. */
+    private static final Set<String> LOOPS_OF_THEIR_OWN =
+            Set.of(
+                    "FirstVolume",
+                    "GpuMonitor",
+                    "HeldStart",
+                    "KubernetesParts",
+                    "OciKeeper",
+                    "Periodic",
+                    "SlicePublisher",
+                    "SocketServer");
+
+    /** One loop knows when it is to be done again, what wakes it, and when it is over. */
+    @Test
+    void workThatIsDoneAgainIsPeriodic() {
+        Set<String> loops = new TreeSet<>();
+        for (String kind : List.of("platform", "virtual")) {
+            callers(PermanentThread.class, kind)
+                    .forEach(it -> loops.add(it.replaceAll("[$#].*", "")));
+        }
+        loops.removeIf(it -> it.endsWith("Test"));
+        assertEquals(LOOPS_OF_THEIR_OWN, loops);
+    }
+
     private static final int LONG = 400;
 
     /** Files that are longer, with the reason. */

@@ -3,10 +3,10 @@ package jnvdocker.docker.engine;
 import com.github.dockerjava.api.model.Event;
 
 import jnvdocker.claim.RefusedStarts;
+import jnvdocker.holder.Periodic;
 import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.posix.FileErrors;
-import jnvdocker.posix.PermanentThread;
 import jnvdocker.recovery.Reconciler;
 
 import org.slf4j.Logger;
@@ -28,7 +28,7 @@ import java.util.concurrent.atomic.AtomicBoolean;
 public final class EngineWatch implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(EngineWatch.class);
     private static final Duration LIMIT = Duration.ofSeconds(20);
-    private static final int RETRY_MILLIS = 500;
+    private static final Duration RETRY = Duration.ofMillis(500);
     private static final Duration SWEEP = Duration.ofSeconds(5);
 
     /** The number of sweeps after which everything is compared, even without a reason. */
@@ -48,33 +48,28 @@ public final class EngineWatch implements AutoCloseable {
     /** The latest names of containers, until they are written down. */
     private final Map<String, String> names = new ConcurrentHashMap<>();
 
-    private final Thread thread;
+    private final Periodic thread;
 
     private EngineWatch(DockerEngine engine, Reconciler reconciler, RefusedStarts refusedStarts) {
         this.engine = engine;
         this.reconciler = reconciler;
         this.refusedStarts = refusedStarts;
-        this.thread = PermanentThread.virtual("watch", this::watch);
+        this.thread = new Periodic("watch", RETRY, this::watch);
     }
 
     /** Watches from now on; an engine that does not run is waited for. */
     public static EngineWatch start(
             DockerEngine engine, Reconciler reconciler, RefusedStarts refusedStarts) {
         EngineWatch watch = new EngineWatch(engine, reconciler, refusedStarts);
-        watch.thread.start();
+        watch.thread.startVirtual();
         return watch;
     }
 
-    private void watch() {
-        while (!Thread.currentThread().isInterrupted()) {
-            try {
-                follow();
-            } catch (InterruptedException e) {
-                return;
-            } catch (IOException | RuntimeException e) {
-                LOG.debug("not watching the engine: {}", e.getMessage());
-            }
-            pause();
+    private void watch() throws InterruptedException {
+        try {
+            follow();
+        } catch (IOException | RuntimeException e) {
+            LOG.debug("not watching the engine: {}", e.getMessage());
         }
     }
 
@@ -117,14 +112,6 @@ public final class EngineWatch implements AutoCloseable {
                             starting.set(false);
                         }
                     });
-        }
-    }
-
-    private static void pause() {
-        try {
-            Thread.sleep(RETRY_MILLIS);
-        } catch (InterruptedException e) {
-            Thread.currentThread().interrupt();
         }
     }
 
@@ -219,6 +206,6 @@ public final class EngineWatch implements AutoCloseable {
 
     @Override
     public void close() {
-        thread.interrupt();
+        thread.end(Duration.ZERO);
     }
 }
