@@ -134,7 +134,7 @@ final class Daemon implements AutoCloseable {
                         world.troubles(),
                         parts.leases(),
                         directories.run()));
-        started.push(parts.overdue().start(config::stopOverdue));
+        started.push(parts.stops().start(config::stopOverdue));
         CudaVersions cuda = new CudaVersions(monitor::cuda);
         ServedVolumes served = new ServedVolumes(volumes, directories.state(), directories.run());
         GpuHost gpuHost = new GpuHost(host, inventory, nodes, volumes, served);

@@ -24,7 +24,6 @@ import jnvdocker.keeper.ClaimRemover;
 import jnvdocker.keeper.HolderStops;
 import jnvdocker.keeper.Keeper;
 import jnvdocker.keeper.LostGroups;
-import jnvdocker.keeper.OverdueKeeper;
 import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.text.ContainerOwner;
@@ -58,7 +57,6 @@ public record LeaseParts(
         QueueKeeper queueKeeper,
         RefusedStarts refusedStarts,
         HolderStops stops,
-        OverdueKeeper overdue,
         ClaimPrune prune,
         Unleased unleased,
         OciContainers oci,
@@ -164,7 +162,7 @@ public record LeaseParts(
                             world.pace(),
                             world.volumeDriver());
             HolderStops stops =
-                    new HolderStops(evidence, world.engine(), world.log(), world.pace());
+                    new HolderStops(registry, evidence, world.engine(), world.log(), world.pace());
             Cancellation cancellation = new Cancellation(registry, keeper, remover);
             Grants grants = new Grants(registry, unmanagedScan, keeper, world.pace());
             QueueKeeper queueKeeper =
@@ -226,7 +224,6 @@ public record LeaseParts(
                     queueKeeper,
                     refusedStarts,
                     stops,
-                    new OverdueKeeper(registry, stops, world.log(), world.pace()),
                     new ClaimPrune(
                             registry, files, remover, evidence, keeper, world.engine(), reconciler),
                     unleased,

@@ -180,7 +180,7 @@ public final class LabDay
             }
         }
         idle.tick();
-        OverdueTicks.tick(parts().overdue());
+        OverdueTicks.tick(parts().stops());
         stopOverdue();
         settle();
         for (LabPlan.Booking booking : LabPlan.bookings()) {

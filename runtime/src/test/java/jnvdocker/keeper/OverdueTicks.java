@@ -7,7 +7,7 @@ public final class OverdueTicks {
     private OverdueTicks() {}
 
     /** Checks all leases, and has the holders of overdue ones stopped. */
-    public static void tick(OverdueKeeper keeper) throws IOException {
-        keeper.tick(true);
+    public static void tick(HolderStops stops) throws IOException {
+        stops.tick(true);
     }
 }
