@@ -59,7 +59,9 @@ import java.util.concurrent.CountDownLatch;
         result = "it starts, no lease is lost, and nothing is given out until it can be read")
 @Attack(
         by = "a fault",
-        what = "the engine's word about a lease comes when docker has mounted the claim again",
+        what =
+                "the engine's word about a lease comes when docker has mounted the claim again,"
+                        + " also when that mount could not be written",
         result = "the lease goes on")
 @Attack(
         by = "a fault",
