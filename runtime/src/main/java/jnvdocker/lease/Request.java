@@ -21,6 +21,7 @@ public record Request(
         ProcessId client, Requested requested, Origin origin, Optional<String> container) {
     public Request {
         container = ForeignText.name(container);
+        requested = requested.by(origin);
     }
 
     /** A request for no container that exists. */
@@ -31,10 +32,11 @@ public record Request(
             ProcessId client,
             Origin origin,
             Optional<Duration> time) {
-        this(
-                client,
-                new Requested(request, owner, candidates, time, origin.isScheduled()),
-                origin,
-                Optional.empty());
+        this(client, new Requested(request, owner, candidates, time), origin, Optional.empty());
+    }
+
+    /** The same request, for some GPUs alone. */
+    public Request among(Set<String> uuids) {
+        return new Request(client, requested.with(requested.request(), uuids), origin, container);
     }
 }

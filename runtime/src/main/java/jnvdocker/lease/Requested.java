@@ -33,9 +33,15 @@ public record Requested(
         candidates = Set.copyOf(candidates);
     }
 
+    /** A user's request. */
+    public Requested(
+            GpuRequest request, Owner owner, Set<String> candidates, Optional<Duration> time) {
+        this(request, owner, candidates, time, false);
+    }
+
     /** A user's request for as long as the holder. */
     public Requested(GpuRequest request, Owner owner) {
-        this(request, owner, Set.of(), Optional.empty(), false);
+        this(request, owner, Set.of(), Optional.empty());
     }
 
     /** The request for the GPUs of a claim, or for its shares of them. */
@@ -45,7 +51,12 @@ public record Requested(
                 claim.share().isEmpty()
                         ? new GpuRequest.Devices(uuids)
                         : new GpuRequest.Count(uuids.size(), GpuFilter.sharing(claim.share()));
-        return new Requested(request, claim.owner(), Set.copyOf(uuids), time, false);
+        return new Requested(request, claim.owner(), Set.copyOf(uuids), time);
+    }
+
+    /** The same request of a holder of this origin. */
+    Requested by(Origin origin) {
+        return new Requested(request, owner, candidates, time, origin.isScheduled());
     }
 
     private Requested lasting(Duration time) {

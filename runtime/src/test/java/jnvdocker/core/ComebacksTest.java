@@ -13,7 +13,6 @@ import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.oci.lease.OciContainers;
-import jnvdocker.oci.lease.OciCreation;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
 
@@ -28,7 +27,6 @@ import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 
 /** What an engine says of a container that has ended, and what that counts for. */
 @Attack(
@@ -295,16 +293,13 @@ class ComebacksTest extends SimulatedWorldTest {
             throws Exception {
         return TestingParts.take(
                 world.daemon.parts(),
-                new OciCreation(
+                TestingParts.creation(
                         container,
                         name,
                         Optional.of("cuda"),
                         world.machine.spawn(),
                         owner,
-                        new GpuRequest.Count(1),
-                        Set.of(),
-                        Optional.empty(),
-                        Optional.empty()),
+                        new GpuRequest.Count(1)),
                 world.gpus());
     }
 

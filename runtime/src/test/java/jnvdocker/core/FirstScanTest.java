@@ -10,7 +10,6 @@ import jnvdocker.host.Gpu;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
 import jnvdocker.oci.lease.OciContainers;
-import jnvdocker.oci.lease.OciCreation;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuUse;
@@ -21,7 +20,6 @@ import java.io.IOException;
 import java.io.UncheckedIOException;
 import java.util.List;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.atomic.AtomicInteger;
@@ -37,16 +35,13 @@ class FirstScanTest extends SimulatedWorldTest {
 
     private Lease query(String id, int gpus, FirstScan scan) throws Exception {
         return oci().take(
-                        new OciCreation(
+                        TestingParts.creation(
                                 new OciContainers.Container("/run/runc", id),
                                 id,
                                 Optional.empty(),
                                 world.machine.spawn(),
                                 Owner.UNKNOWN,
-                                new GpuRequest.Count(gpus),
-                                Set.of(),
-                                Optional.empty(),
-                                Optional.empty()),
+                                new GpuRequest.Count(gpus)),
                         scan)
                 .keep()
                 .orElseThrow();

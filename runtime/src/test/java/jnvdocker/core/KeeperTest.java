@@ -21,7 +21,6 @@ import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.oci.lease.OciContainers;
-import jnvdocker.oci.lease.OciCreation;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.Ground;
 import jnvdocker.registry.LeaseRegistry;
@@ -42,7 +41,6 @@ import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.concurrent.CountDownLatch;
 
 /** The one thread that ends leases, and a host that misbehaves. */
@@ -247,16 +245,7 @@ class KeeperTest {
     private Lease create(ProcessId runtime, GpuRequest request) throws Exception {
         return TestingParts.take(
                 parts,
-                new OciCreation(
-                        TRAIN,
-                        "train",
-                        Optional.empty(),
-                        runtime,
-                        ALICE,
-                        request,
-                        Set.of(),
-                        Optional.empty(),
-                        Optional.empty()),
+                TestingParts.creation(TRAIN, "train", Optional.empty(), runtime, ALICE, request),
                 List.of(A, B));
     }
 

@@ -19,7 +19,6 @@ import jnvdocker.lease.Owner;
 import jnvdocker.lease.Request;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.oci.lease.OciContainers;
-import jnvdocker.oci.lease.OciCreation;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuUse;
@@ -97,16 +96,13 @@ class LeftoversTest {
             throws Exception {
         return TestingParts.take(
                 parts,
-                new OciCreation(
+                TestingParts.creation(
                         container,
                         "train-7",
                         Optional.empty(),
                         runtime,
                         owner,
-                        new GpuRequest.Devices(List.of("0")),
-                        Set.of(),
-                        Optional.empty(),
-                        Optional.empty()),
+                        new GpuRequest.Devices(List.of("0"))),
                 List.of(A, B));
     }
 

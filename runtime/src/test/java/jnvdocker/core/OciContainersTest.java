@@ -66,20 +66,16 @@ class OciContainersTest extends SimulatedWorldTest {
     }
 
     private OciCreation creation(String id, GpuRequest request, ProcessId process) {
-        return new OciCreation(
-                named(id),
-                "name-" + id,
-                Optional.of("cuda"),
-                process,
-                Owner.UNKNOWN,
-                request,
-                Set.of(),
-                Optional.empty(),
-                Optional.empty());
+        return TestingParts.creation(
+                named(id), "name-" + id, Optional.of("cuda"), process, Owner.UNKNOWN, request);
     }
 
     private Lease query(String id, int gpus) throws Exception {
         return query(id, new GpuRequest.Count(gpus));
+    }
+
+    private static OciCreation reserved(OciCreation creation, Claim claim) {
+        return new OciCreation(creation.request(), creation.id(), Optional.of(claim.id()));
     }
 
     private Lease take(OciCreation creation) throws Exception {
@@ -154,16 +150,13 @@ class OciContainersTest extends SimulatedWorldTest {
         world.machine.end(begin(query("a", 1)));
         for (int gpus : List.of(1, 2)) {
             OciCreation next =
-                    new OciCreation(
+                    TestingParts.creation(
                             named("b"),
                             "name-a",
                             Optional.of("cuda"),
                             world.machine.spawn(),
                             Owner.UNKNOWN,
-                            new GpuRequest.Count(gpus),
-                            Set.of(),
-                            Optional.empty(),
-                            Optional.empty());
+                            new GpuRequest.Count(gpus));
             assertEquals(gpus == 1, parts().oci().hasPredecessor(next));
         }
     }
@@ -324,16 +317,15 @@ class OciContainersTest extends SimulatedWorldTest {
         assertEquals(1, parts().registry().tickets().size());
         Lease first =
                 take(
-                        new OciCreation(
-                                named("a"),
-                                "train",
-                                Optional.of("cuda"),
-                                world.machine.spawn(),
-                                TestingLeases.ALICE,
-                                all,
-                                Set.of(),
-                                Optional.of(reserved.id()),
-                                Optional.empty()));
+                        reserved(
+                                TestingParts.creation(
+                                        named("a"),
+                                        "train",
+                                        Optional.of("cuda"),
+                                        world.machine.spawn(),
+                                        TestingLeases.ALICE,
+                                        all),
+                                reserved));
         assertEquals(world.gpus().size(), first.claim().gpus().size());
         world.machine.end(begin(first));
         Lease again = query("a", all);
@@ -401,16 +393,13 @@ class OciContainersTest extends SimulatedWorldTest {
     void sameIdUnderAnotherRootIsAnotherContainer() throws Exception {
         begin(query("a", 1));
         OciCreation other =
-                new OciCreation(
+                TestingParts.creation(
                         new OciContainers.Container("", "a"),
                         "a",
                         Optional.empty(),
                         world.machine.spawn(),
                         Owner.UNKNOWN,
-                        new GpuRequest.Count(1),
-                        Set.of(),
-                        Optional.empty(),
-                        Optional.empty());
+                        new GpuRequest.Count(1));
         take(other);
         assertEquals(2, live().size());
     }
@@ -550,16 +539,15 @@ class OciContainersTest extends SimulatedWorldTest {
         assertEquals(new GpuRequest.Count(1), made.request());
         Lease lease =
                 take(
-                        new OciCreation(
-                                named("a"),
-                                "train",
-                                Optional.of("cuda"),
-                                world.machine.spawn(),
-                                made.owner(),
-                                made.request(),
-                                Set.of(),
-                                Optional.of(claim.id()),
-                                Optional.empty()));
+                        reserved(
+                                TestingParts.creation(
+                                        named("a"),
+                                        "train",
+                                        Optional.of("cuda"),
+                                        world.machine.spawn(),
+                                        made.owner(),
+                                        made.request()),
+                                claim));
         assertEquals(claim.gpus().stream().map(ClaimedGpu::uuid).toList(), uuids(lease));
         assertEquals(1, live().size());
         assertEquals("alice's container train", LeaseText.holder(lease));

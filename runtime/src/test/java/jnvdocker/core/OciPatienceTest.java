@@ -11,7 +11,6 @@ import jnvdocker.lease.Owner;
 import jnvdocker.lease.Request;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.oci.lease.OciContainers;
-import jnvdocker.oci.lease.OciCreation;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.words.RefusedException;
@@ -38,16 +37,13 @@ class OciPatienceTest extends SimulatedWorldTest {
     private Optional<Lease> create(GpuRequest request) throws Exception {
         return parts().oci()
                 .take(
-                        new OciCreation(
+                        TestingParts.creation(
                                 new OciContainers.Container(ROOT, "a"),
                                 "train",
                                 Optional.empty(),
                                 world.machine.spawn(),
                                 Owner.UNKNOWN,
-                                request,
-                                Set.of(),
-                                Optional.empty(),
-                                Optional.empty()),
+                                request),
                         parts().oci().scan(world.gpus()))
                 .keep();
     }

@@ -171,16 +171,13 @@ class OvertakenScanTest {
     }
 
     private static OciCreation creation(ProcessId runtime) {
-        return new OciCreation(
+        return TestingParts.creation(
                 new OciContainers.Container("/run/runc/moby", "a"),
                 "a",
                 Optional.of("cuda"),
                 runtime,
                 ALICE,
-                new GpuRequest.Count(1),
-                Set.of(),
-                Optional.empty(),
-                Optional.empty());
+                new GpuRequest.Count(1));
     }
 
     /** Its first process is learnt of late: the decision ends, and so does the lease. */

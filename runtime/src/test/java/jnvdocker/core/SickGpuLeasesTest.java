@@ -113,16 +113,13 @@ class SickGpuLeasesTest {
     }
 
     private OciCreation creation(GpuRequest request) {
-        return new OciCreation(
+        return TestingParts.creation(
                 new OciContainers.Container("/run/runc", "c1"),
                 "train-7",
                 Optional.empty(),
                 machine.spawn(),
                 BOB,
-                request,
-                Set.of(),
-                Optional.empty(),
-                Optional.empty());
+                request);
     }
 
     @Test

@@ -7,7 +7,6 @@ import jnvdocker.grant.FirstScan;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Lease;
-import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Request;
 import jnvdocker.oci.lease.OciContainers;
@@ -23,7 +22,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.stream.IntStream;
 
 /**
@@ -128,24 +126,14 @@ final class SimulatedRuntime {
             throws IOException {
         Owner owner = SimulatedClients.owner(process);
         OciCreation creation =
-                new OciCreation(
+                TestingParts.creation(
                         new OciContainers.Container(ROOT, it.id),
                         it.id.substring(0, 2),
                         Optional.of("cuda"),
                         process,
                         owner,
-                        request,
-                        Set.of(),
-                        Optional.empty(),
-                        Optional.empty());
-        Request requested =
-                new Request(
-                        request,
-                        Set.of(),
-                        owner,
-                        process,
-                        new Origin.OciContainer(ROOT, Optional.of("cuda")),
-                        Optional.empty());
+                        request);
+        Request requested = creation.request();
         GrantCheck.Before before = world.grants.beforeMount();
         boolean alone = world.course.isUndisturbed();
         List<Lease> given = new ArrayList<>();

@@ -9,10 +9,17 @@ import jnvdocker.host.GpuTroubles;
 import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.LeasePolicy;
+import jnvdocker.lease.Origin;
+import jnvdocker.lease.Owner;
+import jnvdocker.lease.Request;
+import jnvdocker.lease.Requested;
 import jnvdocker.lease.TestingLeases;
+import jnvdocker.oci.lease.OciContainers;
 import jnvdocker.oci.lease.OciCreation;
+import jnvdocker.posix.ProcessId;
 import jnvdocker.process.Processes;
 import jnvdocker.registry.HostClock;
+import jnvdocker.request.GpuRequest;
 import jnvdocker.supply.AllowanceReader;
 import jnvdocker.use.GpuUses;
 import jnvdocker.use.MemoryUsers;
@@ -56,6 +63,21 @@ public final class TestingParts {
                         Pace.REAL,
                         AllowanceReader.Groups.OF_THIS_HOST,
                         new DecisionLog(Optional.empty())));
+    }
+
+    /** The creation of a container by the OCI runtime. */
+    static OciCreation creation(
+            OciContainers.Container container,
+            String name,
+            Optional<String> image,
+            ProcessId runtime,
+            Owner owner,
+            GpuRequest request) {
+        Origin origin = new Origin.OciContainer(container.root(), image);
+        return new OciCreation(
+                new Request(runtime, new Requested(request, owner), origin, Optional.of(name)),
+                container.id(),
+                Optional.empty());
     }
 
     /** Gives a container of the OCI runtime the GPUs that it requests of these. */

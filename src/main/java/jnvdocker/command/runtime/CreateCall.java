@@ -15,7 +15,10 @@ import jnvdocker.host.Gpu;
 import jnvdocker.labels.DriverVersion;
 import jnvdocker.labels.ImageConfig;
 import jnvdocker.lease.ClaimNames;
+import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
+import jnvdocker.lease.Request;
+import jnvdocker.lease.Requested;
 import jnvdocker.lease.text.ContainerLabels;
 import jnvdocker.oci.lease.EditedContainers;
 import jnvdocker.oci.lease.OciContainers;
@@ -43,6 +46,7 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermission;
+import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.HashMap;
@@ -167,28 +171,28 @@ record CreateCall(
     /** The creation of the container with GPUs. */
     OciCreation creation(Owner owner, GpuRequest gpus, Optional<String> reservation)
             throws RefusedException {
-        return new OciCreation(
-                container(),
-                name(),
-                docker.map(DockerContainer::imageName),
-                Caller.process(request),
-                owner,
-                gpus,
-                Set.of(),
-                reservation,
+        Optional<Duration> time =
                 HoldTime.of(
                         "the label " + ClaimNames.TIME_LABEL,
-                        Optional.ofNullable(usersLabels().get(ClaimNames.TIME_LABEL))));
+                        Optional.ofNullable(usersLabels().get(ClaimNames.TIME_LABEL)));
+        return new OciCreation(
+                new Request(
+                        Caller.process(request),
+                        new Requested(gpus, owner, Set.of(), time),
+                        new Origin.OciContainer(container.root(), imageName()),
+                        Optional.of(name())),
+                container.id(),
+                reservation);
     }
 
-    /** The observer that a creation makes of a container. */
-    static Observer observer(OciCreation creation) {
-        return new Observer(
-                creation.container().id(),
-                creation.name(),
-                creation.image(),
-                creation.owner().name(),
-                Instant.now());
+    /** The container as an observer of the GPUs. */
+    Observer observer(Owner owner) {
+        return new Observer(container.id(), name(), imageName(), owner.name(), Instant.now());
+    }
+
+    /** The name of its image, if an engine that we know has created it. */
+    Optional<String> imageName() {
+        return docker.map(DockerContainer::imageName);
     }
 
     /** The project of compose that it is a service of. */

@@ -96,7 +96,9 @@ public record OciParts(
                 otherwise instanceof GpuWish.Claimed(ClaimKey claim, _, _)
                         ? claimed(claim, call, all)
                         : creation(call, all);
-        return Optional.of(creation).filter(it -> observers.get().allows(it.image(), it.owner()));
+        return Optional.of(creation)
+                .filter(it ->
+                        observers.get().allows(call.imageName(), it.request().requested().owner()));
     }
 
     /** The creation of a container with the reservation and the owner of a claim. */

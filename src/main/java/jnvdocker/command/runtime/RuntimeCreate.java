@@ -239,7 +239,7 @@ public final class RuntimeCreate {
                 served(call, driver),
                 Allocation.observing(driver.gpus().stream().filter(Gpu::isIdentified).toList()),
                 Optional.empty(),
-                creation.map(CreateCall::observer),
+                creation.map(it -> call.observer(it.request().requested().owner())),
                 seen.majors());
         LOG.info("container {} observes the GPUs", Quote.shown(call.name()));
     }
@@ -307,6 +307,7 @@ public final class RuntimeCreate {
         // Of this start: one that is served leaves none to the next.
         Optional<RefusedException> ofWait = refusedWaits.take(call.container().id());
         projects.remember(call);
+        GpuRequest requested = creation.request().requested().request();
         try {
             return containers.take(creation, scan);
         } catch (UnavailableException e) {
@@ -316,7 +317,7 @@ public final class RuntimeCreate {
             UnavailableException its =
                     e.to(
                             switch (source) {
-                                case IMAGE -> new Addressee.ByDefault(creation.request(), true);
+                                case IMAGE -> new Addressee.ByDefault(requested, true);
                                 case SWARM -> Addressee.SWARM;
                                 default -> projects.userOf(call);
                             });
@@ -333,7 +334,8 @@ public final class RuntimeCreate {
             throws RefusedException, IOException {
         HostDriver driver = seen.loaded(gpuHost);
         MigVariables.refuse(call.spec().environment(), call.spec().allowsAllDevices());
-        Set<String> candidates = parts.check(call, creation.request(), driver);
+        Set<String> candidates =
+                parts.check(call, creation.request().requested().request(), driver);
         // While the scan for uses of the GPUs runs.
         Path served = served(call, driver);
         try (Grant<Lease> grant = take(creation.among(candidates), call, source, seen.scan())) {

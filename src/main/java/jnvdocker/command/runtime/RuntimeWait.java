@@ -12,7 +12,6 @@ import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Request;
-import jnvdocker.lease.Requested;
 import jnvdocker.oci.lease.OciContainers;
 import jnvdocker.oci.lease.OciCreation;
 import jnvdocker.oci.spec.ContainerTexts;
@@ -131,7 +130,8 @@ public final class RuntimeWait {
         boolean waits = wanted.isPresent() && !parts.containers().hasPredecessor(wanted.get());
         Optional<Waiting> waiting = waits ? call.waiting() : Optional.empty();
         return waiting.isPresent()
-                ? Optional.of(new Start(request(call, wanted.get(), driver), waiting.get()))
+                ? Optional.of(
+                        new Start(request(call, wanted.get().request(), driver), waiting.get()))
                 : Optional.empty();
     }
 
@@ -157,29 +157,21 @@ public final class RuntimeWait {
                         .allMatch(volume -> ClaimNames.ofVolume(volume.name()).isEmpty());
     }
 
-    private Request request(CreateCall call, OciCreation creation, HostDriver driver)
+    private Request request(CreateCall call, Request its, HostDriver driver)
             throws IOException, RefusedException {
         // As for 'jnvdocker run': our runtime, which sees the image's files, decides about them.
         Set<String> candidates =
                 parts.check(
                         call,
-                        creation.request(),
+                        its.requested().request(),
                         driver,
                         () ->
                                 Optional.of(CompatLibraries.areNamed(call.variables()))
                                         .filter(named -> named));
         // Nothing else of the texts about the container is kept while it waits.
-        Origin origin = new Origin.OciContainer("", creation.image().map(Quote::shown));
-        return new Request(
-                creation.process(),
-                new Requested(
-                        creation.request(),
-                        creation.owner(),
-                        candidates,
-                        creation.time(),
-                        origin.isScheduled()),
-                origin,
-                Optional.of(creation.name()));
+        Origin origin = new Origin.OciContainer("", call.imageName().map(Quote::shown));
+        return new Request(its.client(), its.requested(), origin, its.container())
+                .among(candidates);
     }
 
     private void reserve(String id, Start start, ClientConnection client)

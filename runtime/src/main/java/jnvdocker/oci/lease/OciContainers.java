@@ -17,7 +17,6 @@ import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
-import jnvdocker.lease.Request;
 import jnvdocker.lease.text.HoldersText;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.ProcessId;
@@ -173,7 +172,7 @@ public final class OciContainers {
         begin(creation);
         try {
             Optional<Lease> last = live(creation.container());
-            if (last.filter(lease -> lease.holder().process().equals(creation.process()))
+            if (last.filter(lease -> lease.holder().process().equals(creation.request().client()))
                     .isPresent()) {
                 return last;
             }
@@ -281,7 +280,8 @@ public final class OciContainers {
 
     /** Whether a container needs no more than its predecessor's GPUs: see above. */
     public boolean hasPredecessor(OciCreation creation) throws IOException {
-        int wanted = creation.request() instanceof GpuRequest.Count count ? count.gpus() : 0;
+        GpuRequest request = creation.request().requested().request();
+        int wanted = request instanceof GpuRequest.Count count ? count.gpus() : 0;
         Optional<Lease> last = predecessorOf(creation);
         return last.isPresent() && last.get().claim().gpus().size() >= wanted;
     }
@@ -290,10 +290,10 @@ public final class OciContainers {
         for (Lease lease : registry.live()) {
             Claim claim = lease.claim();
             if (OciKind.is(claim.origin())
-                    && claim.owner().isSameAs(creation.owner())
+                    && claim.owner().isSameAs(creation.request().requested().owner())
                     && claim.container()
                             .filter(it -> it.name().equals(creation.name()))
-                            .filter(it -> !it.id().equals(creation.container().id()))
+                            .filter(it -> !it.id().equals(creation.id()))
                             .isPresent()
                     && evidence.of(lease) instanceof Life.Gone
                     && leftovers.of(lease).isEmpty()) {
@@ -320,7 +320,7 @@ public final class OciContainers {
                         : Optional.empty();
         if (reserved.isEmpty()) {
             // Before a start, nothing says in which root it will be.
-            reserved = live(new Container("", creation.container().id())).filter(Lease::isOfClient);
+            reserved = live(new Container("", creation.id())).filter(Lease::isOfClient);
         }
         return reserved.map(lease ->
                 new Creation.Over(
@@ -344,14 +344,7 @@ public final class OciContainers {
                                         container.id());
         Optional<Claim> claim =
                 reservations.claim(
-                        new Request(
-                                creation.request(),
-                                creation.candidates(),
-                                creation.owner(),
-                                creation.process(),
-                                new Origin.OciContainer(container.root(), creation.image()),
-                                creation.time()),
-                        new Creation(ref, earlier, had(last), scan, until));
+                        creation.request(), new Creation(ref, earlier, had(last), scan, until));
         if (claim.isEmpty()) {
             return Optional.empty();
         }
