@@ -157,9 +157,9 @@ public final class ClaimStarts {
         }
 
         @Override
-        public Grants.Outcome<Mounted> make() throws RefusedException, IOException {
+        public Grants.Answer<Mounted> make() throws RefusedException, IOException {
             for (int attempt = 1; ; attempt++) {
-                Grants.Outcome<Mounted> outcome;
+                Grants.Answer<Mounted> outcome;
                 // The usual mount is of a lease that goes on: its GPUs are not read again.
                 Optional<Supply.Terms> terms =
                         changed || Start.needsTerms(claim, registry.holdings())
@@ -260,7 +260,7 @@ public final class ClaimStarts {
         }
 
         @Override
-        public Optional<Grants.Outcome<Mounted>> decide(
+        public Optional<Grants.Answer<Mounted>> decide(
                 LeaseWriter leases, Map<String, List<GpuUse>> uses) {
             if (terms.isEmpty() && needsTerms(claim, leases.holdings())) {
                 return Optional.of(new Grants.Granted<>(new Changed()));
@@ -272,7 +272,7 @@ public final class ClaimStarts {
         }
 
         /** The claim's lease begins, or goes on, unless others have its GPUs. */
-        private Grants.Outcome<Mounted> outcome(LeaseWriter leases, UnmanagedUses unmanaged) {
+        private Grants.Answer<Mounted> outcome(LeaseWriter leases, UnmanagedUses unmanaged) {
             Holdings holdings = leases.holdings();
             boolean again =
                     past instanceof Past.Over(Lease lease, String evidenceOfEnd)
@@ -294,7 +294,7 @@ public final class ClaimStarts {
         }
 
         /** By the rules, since it follows on no other lease. */
-        private Grants.Outcome<Mounted> first(LeaseWriter leases, UnmanagedUses unmanaged) {
+        private Grants.Answer<Mounted> first(LeaseWriter leases, UnmanagedUses unmanaged) {
             Outcome choice;
             try {
                 choice = choice(leases, unmanaged).of(Requested.of(claim, leases.time(claim)));
@@ -325,7 +325,7 @@ public final class ClaimStarts {
         }
 
         /** A process uses its GPUs since they were reserved. */
-        private Grants.Outcome<Mounted> used(LeaseWriter leases, UnmanagedUses unmanaged) {
+        private Grants.Answer<Mounted> used(LeaseWriter leases, UnmanagedUses unmanaged) {
             Requested requested = Requested.of(claim, Optional.empty());
             List<Verdict> all = choice(leases, unmanaged).scope(requested).all();
             List<Verdict> used = all.stream().map(Verdict::ofUses).filter(Verdict::isBusy).toList();
@@ -337,14 +337,14 @@ public final class ClaimStarts {
             return () -> new RefusedException(Refusals.of(outcome, new Addressee.Stopped(claim)));
         }
 
-        private Grants.Outcome<Mounted> begin(LeaseWriter leases, Optional<Duration> time) {
+        private Grants.Answer<Mounted> begin(LeaseWriter leases, Optional<Duration> time) {
             Holder holder = Holder.of(caller, Optional.empty(), Optional.empty());
             Lease lease = leases.begin(claim, holder, time);
             leases.mount(claim, use);
             return new Grants.Granted<>(new Held(lease));
         }
 
-        private Grants.Outcome<Mounted> goOn(Lease own, LeaseWriter leases) {
+        private Grants.Answer<Mounted> goOn(Lease own, LeaseWriter leases) {
             boolean known = leases.isMounted(claim, use);
             if (!own.isReservation() && !(past instanceof Past.GoesOn)) {
                 return new Grants.Granted<>(new Another(own, known));

@@ -164,7 +164,7 @@ public record LeaseParts(
             HolderStops stops =
                     new HolderStops(registry, evidence, world.engine(), world.log(), world.pace());
             Cancellation cancellation = new Cancellation(registry, keeper, remover);
-            Grants grants = new Grants(registry, unmanagedScan, keeper, world.pace());
+            Grants grants = new Grants(registry, supply, unmanagedScan, keeper, world.pace());
             QueueKeeper queueKeeper =
                     new QueueKeeper(
                             registry,
@@ -185,7 +185,6 @@ public record LeaseParts(
                             queue,
                             grants,
                             supply,
-                            unmanagedScan,
                             world.pace());
             ClaimUsers users = new ClaimUsers(world.engine(), new ContainerOwner(world.trusted()));
             return new LeaseParts(

@@ -133,7 +133,8 @@ public final class Leases {
      */
     public Grant<Claim> take(Request request, Optional<Waiting> waits)
             throws RefusedException, IOException {
-        return new Grant<>(reservations.claim(request, waits), reservations::cancel);
+        return new Grant<>(
+                reservations.take(request, waits).map(Lease::claim), reservations::cancel);
     }
 
     /** The part that makes and ends the reservations of clients. */

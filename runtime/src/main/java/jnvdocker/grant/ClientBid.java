@@ -3,11 +3,8 @@ package jnvdocker.grant;
 import jnvdocker.decision.UnavailableException;
 import jnvdocker.holder.UnmanagedScan;
 import jnvdocker.host.Gpu;
-import jnvdocker.keeper.Keeper;
-import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuChoice;
-import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Outcome;
@@ -15,7 +12,7 @@ import jnvdocker.lease.Request;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.lease.text.Addressee;
-import jnvdocker.registry.Ground;
+import jnvdocker.lease.text.LeaseText;
 import jnvdocker.registry.LeaseWriter;
 import jnvdocker.request.GpuFilter;
 import jnvdocker.request.GpuRequest;
@@ -25,58 +22,64 @@ import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
-import java.time.Duration;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
 
-/** The request of a client or of our OCI runtime, by the rules and the queue of one moment. */
-final class ClientBid implements Grants.Bid<Claim> {
+/**
+ * The request of a client or of our OCI runtime, decided by the rules and the queue as they are.
+ */
+final class ClientBid implements Grants.Bid<Lease> {
+    /** How often a GPU may vanish that was just chosen before the request is refused. */
+    private static final int TRIES = 3;
+
+    private final Grants grants;
     private final Request request;
     private final boolean waits;
     private final Optional<Creation> creation;
-    private final List<Ticket> before;
-    private final Supply.Terms terms;
-    private final UnmanagedScan unmanagedScan;
-    private final Grants grants;
-    private final Keeper keeper;
 
     /** The scan that was begun before, until it is used. */
     private Optional<FirstScan> first;
 
+    private List<Ticket> before = List.of();
+    private Supply.Terms terms;
     private Set<Ticket> keepers = Set.of();
+    private int vanished;
 
     /**
-     * Prepares a request.
-     *
      * @param waits whether its client waits while it cannot be met
      * @param creation of the container that our OCI runtime is to create; empty for all others
-     * @param before the clients that have waited longer
-     * @param first a scan of the host that was begun after the request came
      */
-    ClientBid(
-            Request request,
-            boolean waits,
-            Optional<Creation> creation,
-            List<Ticket> before,
-            Optional<FirstScan> first,
-            Supply supply,
-            UnmanagedScan unmanagedScan,
-            Grants grants,
-            Keeper keeper)
-            throws IOException {
+    ClientBid(Grants grants, Request request, boolean waits, Optional<Creation> creation) {
+        this.grants = grants;
         this.request = request;
         this.waits = waits;
         this.creation = creation;
+        first = creation.flatMap(Creation::scan);
+    }
+
+    /**
+     * Decides the request once, by the rules of this moment.
+     *
+     * @param before the clients that come first
+     */
+    Grants.Answer<Lease> decide(List<Ticket> before) throws RefusedException, IOException {
+        read(before);
+        return grants.decide(this);
+    }
+
+    /** What would become of the request at this moment, likewise: no lease begins. */
+    Outcome preview(List<Ticket> before) throws RefusedException, IOException {
+        read(before);
+        return grants.preview(this);
+    }
+
+    private void read(List<Ticket> before) throws IOException {
         this.before = before;
-        this.first = first;
-        this.unmanagedScan = unmanagedScan;
-        this.grants = grants;
-        this.keeper = keeper;
-        List<Gpu> gpus = first.isPresent() ? first.get().gpus() : supply.gpus();
-        terms = supply.terms(gpus, request.requested().owner(), before);
+        List<Gpu> gpus = first.isPresent() ? first.get().gpus() : grants.supply().gpus();
+        terms = grants.supply().terms(gpus, request.requested().owner(), before);
     }
 
     /**
@@ -99,12 +102,12 @@ final class ClientBid implements Grants.Bid<Claim> {
             return begun.uses();
         }
         return creation.isEmpty()
-                ? unmanagedScan.scan(terms.gpus(), UnmanagedScan.LIMIT)
-                : unmanagedScan.scanWithoutEngine(terms.gpus());
+                ? grants.unmanagedScan().scan(terms.gpus(), UnmanagedScan.LIMIT)
+                : grants.unmanagedScan().scanWithoutEngine(terms.gpus());
     }
 
     @Override
-    public Optional<Grants.Outcome<Claim>> decide(
+    public Optional<Grants.Answer<Lease>> decide(
             LeaseWriter leases, Map<String, List<GpuUse>> uses) {
         Optional<Refusal> stopped = grants.stopped();
         if (stopped.isPresent()) {
@@ -117,7 +120,9 @@ final class ClientBid implements Grants.Bid<Claim> {
             return refused(e);
         }
         return switch (outcome) {
-            case Outcome.Chosen chosen -> begin(chosen, leases);
+            case Outcome.Chosen chosen ->
+                    grants.begin(leases, request, creation, chosen, terms.allowances())
+                            .map(Grants.Granted::new);
             case Outcome.Busy busy ->
                     Optional.of(
                             new Grants.Blocked<>(
@@ -126,7 +131,7 @@ final class ClientBid implements Grants.Bid<Claim> {
                                             new UnavailableException(
                                                     busy,
                                                     addressee(),
-                                                    keeper.remark(busy.leases()))));
+                                                    grants.keeper().remark(busy.leases()))));
             case Outcome.Impossible why ->
                     Optional.of(
                             new Grants.Refused<>(
@@ -138,7 +143,7 @@ final class ClientBid implements Grants.Bid<Claim> {
         return creation.isPresent() ? Addressee.ENGINE : Addressee.COMMAND;
     }
 
-    private static Optional<Grants.Outcome<Claim>> refused(RefusedException why) {
+    private static Optional<Grants.Answer<Lease>> refused(RefusedException why) {
         return Optional.of(new Grants.Refused<>(() -> why));
     }
 
@@ -150,7 +155,7 @@ final class ClientBid implements Grants.Bid<Claim> {
      */
     Outcome outcome(Holdings all, Map<String, List<GpuUse>> uses) throws RefusedException {
         UnmanagedUses unmanaged = terms.unmanaged(uses);
-        Optional<Lease> earlier = earlier(all).map(Creation.Over::lease);
+        Optional<Lease> earlier = creation.flatMap(it -> it.earlier(all)).map(Creation.Over::lease);
         Holdings holdings =
                 earlier.map(past ->
                                 all.without(lease ->
@@ -227,54 +232,21 @@ final class ClientBid implements Grants.Bid<Claim> {
         return keepers;
     }
 
-    /** Empty when the lease that is to end has become another since it was seen. */
-    private Optional<Grants.Outcome<Claim>> begin(Outcome.Chosen chosen, LeaseWriter leases) {
-        Optional<Creation.Over> earlier = earlier(leases.holdings());
-        if (earlier.isPresent()
-                && !keeper.endAsSeen(
-                        leases, earlier.get().lease(), earlier.get().evidence(), Ground.GONE)) {
-            return Optional.empty();
+    /**
+     * GPUs that were chosen have vanished before they could be used.
+     *
+     * @throws RefusedException when that happens again and again
+     */
+    void vanished(Lease lease) throws RefusedException {
+        if (++vanished == TRIES) {
+            throw new RefusedException(
+                    LeaseText.vanished(lease.claim().gpus()),
+                    "see 'jnvdocker gpu ls' and dmesg, then try again");
         }
-        return Optional.of(
-                new Grants.Granted<>(
-                        grants.begin(
-                                leases,
-                                request,
-                                chosen.claimed(),
-                                earlier.map(Creation.Over::lease)
-                                        .filter(past -> isOwn(past) && isJoined(past, leases))
-                                        .or(chosen::beside),
-                                creation.map(Creation::container),
-                                creation.isPresent()
-                                        ? Holder.created(request.client())
-                                        : Holder.reserved(request.client()),
-                                time(earlier, leases.holdings()))));
     }
 
     /** A container that is started again may be known to be another user's by then. */
     private boolean isOwn(Lease past) {
         return past.claim().owner().isSameAs(request.requested().owner());
-    }
-
-    private static boolean isJoined(Lease past, LeaseWriter leases) {
-        return !leases.holdings().beside(past.claim()).isEmpty();
-    }
-
-    /** How long the lease may last: a restart goes on with the time of its last start. */
-    private Optional<Duration> time(Optional<Creation.Over> earlier, Holdings holdings) {
-        return earlier.isPresent()
-                ? earlier.get().lease().left(holdings.now())
-                : terms.allowances()
-                        .of(request.requested().owner())
-                        .time(request.requested().time());
-    }
-
-    /** The lease that ends when this begins, unless it has ended or changed since it was seen. */
-    private Optional<Creation.Over> earlier(Holdings holdings) {
-        return creation.flatMap(Creation::earlier)
-                .filter(over ->
-                        holdings.ofClaim(over.lease().claim().id())
-                                .filter(lease -> lease.isStill(over.lease()))
-                                .isPresent());
     }
 }

@@ -2,6 +2,7 @@ package jnvdocker.grant;
 
 import jnvdocker.holder.Pace;
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
 
 import java.util.Optional;
@@ -32,4 +33,12 @@ public record Creation(
      * @param evidence of the end
      */
     public record Over(Lease lease, String evidence) {}
+
+    /** The lease that ends when this begins, unless it has ended or changed since it was seen. */
+    Optional<Over> earlier(Holdings holdings) {
+        return earlier.filter(over ->
+                holdings.ofClaim(over.lease().claim().id())
+                        .filter(lease -> lease.isStill(over.lease()))
+                        .isPresent());
+    }
 }

@@ -4,17 +4,21 @@ import jnvdocker.holder.Pace;
 import jnvdocker.holder.UnmanagedScan;
 import jnvdocker.keeper.Keeper;
 import jnvdocker.keeper.Patience;
+import jnvdocker.lease.Allowances;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimKey;
-import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
+import jnvdocker.lease.Outcome;
 import jnvdocker.lease.Request;
+import jnvdocker.lease.Requested;
+import jnvdocker.registry.Ground;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.registry.LeaseWriter;
 import jnvdocker.request.GpuRequest;
+import jnvdocker.supply.Supply;
 import jnvdocker.use.GpuUse;
 import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
@@ -41,23 +45,30 @@ public final class Grants {
                     "contact an administrator");
 
     private final LeaseRegistry registry;
+    private final Supply supply;
     private final UnmanagedScan unmanagedScan;
     private final Keeper keeper;
     private final Pace pace;
     private volatile boolean stopped;
 
-    public Grants(LeaseRegistry registry, UnmanagedScan unmanagedScan, Keeper keeper, Pace pace) {
+    public Grants(
+            LeaseRegistry registry,
+            Supply supply,
+            UnmanagedScan unmanagedScan,
+            Keeper keeper,
+            Pace pace) {
         this.registry = registry;
+        this.supply = supply;
         this.unmanagedScan = unmanagedScan;
         this.keeper = keeper;
         this.pace = pace;
     }
 
-    /** The outcome of a decision. */
-    public sealed interface Outcome<T> {}
+    /** The answer to a request. */
+    public sealed interface Answer<T> {}
 
     /** The request was met. */
-    public record Granted<T>(T grant) implements Outcome<T> {}
+    public record Granted<T>(T grant) implements Answer<T> {}
 
     /**
      * The request cannot be met now.
@@ -65,11 +76,10 @@ public final class Grants {
      * @param by the leases that are in its way; empty when other things are
      * @param why its refusal, if nothing of that ends
      */
-    public record Blocked<T>(List<Lease> by, Supplier<RefusedException> why)
-            implements Outcome<T> {}
+    public record Blocked<T>(List<Lease> by, Supplier<RefusedException> why) implements Answer<T> {}
 
     /** The request cannot be met, whichever leases end. */
-    public record Refused<T>(Supplier<RefusedException> why) implements Outcome<T> {}
+    public record Refused<T>(Supplier<RefusedException> why) implements Answer<T> {}
 
     /** A request, with the rules of one moment. */
     public interface Bid<T> {
@@ -85,14 +95,14 @@ public final class Grants {
          * @param uses those of no lease, by the UUIDs of the GPUs; none if there was no scan
          * @return empty when the lease that this one is to follow has changed since it was read
          */
-        Optional<Outcome<T>> decide(LeaseWriter leases, Map<String, List<GpuUse>> uses);
+        Optional<Answer<T>> decide(LeaseWriter leases, Map<String, List<GpuUse>> uses);
     }
 
     /** One attempt to meet a request, by the rules of its moment. */
     @FunctionalInterface
     public interface Attempt<T> {
-        /** Returns the outcome of {@link #decide}. */
-        Outcome<T> make() throws RefusedException, IOException;
+        /** Returns the answer of {@link #decide}. */
+        Answer<T> make() throws RefusedException, IOException;
     }
 
     /**
@@ -123,7 +133,7 @@ public final class Grants {
      * there: the uses are assigned again when one has ended. They are scanned again when one has
      * been ended by force: its holder may have opened its GPUs after the scan.
      */
-    public <T> Outcome<T> decide(Bid<T> bid) throws RefusedException, IOException {
+    public <T> Answer<T> decide(Bid<T> bid) throws RefusedException, IOException {
         long forced = keeper.forced();
         Optional<List<GpuUse>> scanned =
                 bid.needsScan(registry.holdings()) ? Optional.of(bid.scan()) : Optional.empty();
@@ -135,7 +145,7 @@ public final class Grants {
                             : new UnmanagedScan.Seen(Map.of(), Set.of());
             boolean blind = scanned.isEmpty();
             long asOf = forced;
-            Optional<Outcome<T>> outcome =
+            Optional<Answer<T>> answer =
                     registry.decide(leases ->
                             (blind
                                             ? bid.needsScan(leases.holdings())
@@ -143,8 +153,8 @@ public final class Grants {
                                                     || !seen.isOf(leases.holdings()))
                                     ? Optional.empty()
                                     : bid.decide(leases, seen.uses()));
-            if (outcome.isPresent()) {
-                return outcome.get();
+            if (answer.isPresent()) {
+                return answer.get();
             }
             long now = keeper.forced();
             if (blind ? bid.needsScan(registry.holdings()) : now != forced) {
@@ -154,35 +164,63 @@ public final class Grants {
         }
     }
 
+    /** The outcome of a client's request at this moment. */
+    Outcome preview(ClientBid bid) throws RefusedException, IOException {
+        Holdings now = registry.holdings();
+        return bid.outcome(
+                now,
+                bid.needsScan(now)
+                        ? unmanagedScan.assign(bid.scan(), registry.live()).uses()
+                        : Map.of());
+    }
+
     /**
-     * Begins the lease of a request that GPUs were chosen for.
+     * Begins the lease of a client's request that GPUs were chosen for, be it at once or from the
+     * queue.
      *
-     * @param gpus that were chosen
-     * @param beside a lease whose party the claim is to be of
-     * @param container that it is for, if that is known
-     * @param time how long the lease may last
+     * @param creation of the container that our OCI runtime is to create; empty for all others
+     * @return empty when the lease that is to end has become another since it was seen
      */
-    Claim begin(
+    Optional<Lease> begin(
             LeaseWriter leases,
             Request request,
-            List<ClaimedGpu> gpus,
-            Optional<Lease> beside,
-            Optional<Claim.ContainerRef> container,
-            Holder holder,
-            Optional<Duration> time) {
+            Optional<Creation> creation,
+            Outcome.Chosen chosen,
+            Allowances allowances) {
+        Optional<Creation.Over> over = creation.flatMap(it -> it.earlier(leases.holdings()));
+        if (over.isPresent()
+                && !keeper.endAsSeen(
+                        leases, over.get().lease(), over.get().evidence(), Ground.GONE)) {
+            return Optional.empty();
+        }
+        Optional<Lease> earlier = over.map(Creation.Over::lease);
+        Requested requested = request.requested();
+        Holdings holdings = leases.holdings();
+        Optional<Lease> beside =
+                earlier.filter(past -> past.claim().owner().isSameAs(requested.owner()))
+                        .filter(past -> !holdings.beside(past.claim()).isEmpty())
+                        .or(chosen::beside);
         ClaimKey key = registry.newKey();
         Claim claim =
                 new Claim(
                         key,
                         request.origin(),
-                        request.requested().owner(),
-                        gpus,
-                        leases.holdings().now(),
-                        container,
+                        requested.owner(),
+                        chosen.claimed(),
+                        holdings.now(),
+                        creation.map(Creation::container),
                         beside.map(lease -> lease.claim().party()).orElse(key.id()));
-        leases.add(claim, kept(request), request.requested().time());
-        leases.begin(claim, holder, time);
-        return claim;
+        leases.add(claim, kept(request), requested.time());
+        return Optional.of(
+                leases.begin(
+                        claim,
+                        creation.isPresent()
+                                ? Holder.created(request.client())
+                                : Holder.reserved(request.client()),
+                        // A restart goes on with the time of its last start.
+                        earlier.isPresent()
+                                ? earlier.get().left(holdings.now())
+                                : allowances.of(requested.owner()).time(requested.time())));
     }
 
     /** What was requested, if it is kept for as long as a container of its origin exists. */
@@ -190,6 +228,18 @@ public final class Grants {
         return request.origin().kind() == Origin.Kind.OCI
                 ? Optional.of(request.requested().request())
                 : Optional.empty();
+    }
+
+    Supply supply() {
+        return supply;
+    }
+
+    UnmanagedScan unmanagedScan() {
+        return unmanagedScan;
+    }
+
+    Keeper keeper() {
+        return keeper;
     }
 
     /**

@@ -1,6 +1,6 @@
 package jnvdocker.grant;
 
-import jnvdocker.lease.Claim;
+import jnvdocker.lease.Lease;
 import jnvdocker.lease.Outcome;
 import jnvdocker.lease.Scope;
 import jnvdocker.lease.Ticket;
@@ -16,7 +16,7 @@ import java.time.Instant;
 import java.util.Optional;
 
 /**
- * A client's place in the queue: the claim or the refusal that it gets, and its standing until
+ * A client's place in the queue: the lease or the refusal that it gets, and its standing until
  * then.
  */
 public final class Place {
@@ -24,6 +24,9 @@ public final class Place {
 
     /** When the boot began, by the clock that the ticket's time is of. */
     private Instant boot;
+
+    /** The time by the pace at which the wait began, maybe for the daemon before this one. */
+    private final long began;
 
     /**
      * The time by the pace at which the client gives up, or has to; the place from an earlier
@@ -33,7 +36,7 @@ public final class Place {
 
     private final boolean present;
     private final Changes news = new Changes();
-    private Optional<Claim> claim = Optional.empty();
+    private Optional<Lease> lease = Optional.empty();
     private Optional<Refusal> refusal = Optional.empty();
     private boolean over;
     private volatile boolean stopped;
@@ -75,10 +78,11 @@ public final class Place {
         }
     }
 
-    private Place(Ticket ticket, Instant boot, boolean present, long deadline) {
+    private Place(Ticket ticket, Instant boot, boolean present, long began, long deadline) {
         this.ticket = ticket;
         this.boot = boot;
         this.present = present;
+        this.began = began;
         this.deadline = deadline;
     }
 
@@ -87,13 +91,13 @@ public final class Place {
      *
      * @param boot when the boot began, by the clock that the ticket's time is of
      */
-    static Place of(Ticket ticket, Instant boot, long deadline) {
-        return new Place(ticket, boot, true, deadline);
+    static Place of(Ticket ticket, Instant boot, long began, long deadline) {
+        return new Place(ticket, boot, true, began, deadline);
     }
 
     /** The place of a client that has not, and may come back. */
     static Place absent(Ticket ticket, Instant boot) {
-        return new Place(ticket, boot, false, Long.MAX_VALUE);
+        return new Place(ticket, boot, false, 0, Long.MAX_VALUE);
     }
 
     /** The place when its client is gone, but may come back. */
@@ -111,6 +115,10 @@ public final class Place {
 
     public Ticket ticket() {
         return ticket;
+    }
+
+    long began() {
+        return began;
     }
 
     long id() {
@@ -149,19 +157,19 @@ public final class Place {
 
     /** Whether the client waits and has been given nothing. */
     synchronized boolean isOpen() {
-        return !over && claim.isEmpty() && refusal.isEmpty();
+        return !over && lease.isEmpty() && refusal.isEmpty();
     }
 
     /**
-     * Gives the client its claim.
+     * Gives the client its lease.
      *
-     * @return false if the client no longer waits: the claim is still the caller's
+     * @return false if the client no longer waits: the lease is still the caller's
      */
-    synchronized boolean give(Claim given) {
+    synchronized boolean give(Lease given) {
         if (!isOpen()) {
             return false;
         }
-        claim = Optional.of(given);
+        lease = Optional.of(given);
         news.add();
         return true;
     }
@@ -175,11 +183,11 @@ public final class Place {
     }
 
     /** Ends the wait; a lease that was granted meanwhile belongs to the caller. */
-    synchronized Optional<Claim> close() {
+    synchronized Optional<Lease> close() {
         over = true;
         news.add();
-        Optional<Claim> given = claim;
-        claim = Optional.empty();
+        Optional<Lease> given = lease;
+        lease = Optional.empty();
         return given;
     }
 
@@ -188,17 +196,17 @@ public final class Place {
         return over;
     }
 
-    /** The claim that the client has been given. */
-    synchronized Optional<Claim> given() throws RefusedException {
+    /** The lease that the client has been given. */
+    synchronized Optional<Lease> given() throws RefusedException {
         if (refusal.isPresent()) {
             throw new RefusedException(refusal.get());
         }
-        return claim;
+        return lease;
     }
 
-    /** The claim turned out to be void: the client waits again. */
+    /** The lease turned out to be void: the client waits again. */
     synchronized void giveBack() {
-        claim = Optional.empty();
+        lease = Optional.empty();
     }
 
     /** Informs the client, if its standing has changed. */

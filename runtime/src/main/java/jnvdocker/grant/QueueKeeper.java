@@ -11,10 +11,8 @@ import jnvdocker.lease.AfterStop;
 import jnvdocker.lease.Allowances;
 import jnvdocker.lease.Booking;
 import jnvdocker.lease.Claim;
-import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Cordon;
 import jnvdocker.lease.GpuChoice;
-import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Outcome;
@@ -284,7 +282,7 @@ public final class QueueKeeper {
                             return Walk.BLIND;
                         }
                         if (place.isPresent()) {
-                            give(place, chosen.claimed(), holdings, terms.allowances());
+                            give(place, chosen, holdings, terms.allowances());
                             return Walk.SERVED;
                         }
                         choice.keep(place.ticket());
@@ -328,34 +326,30 @@ public final class QueueKeeper {
         }
     }
 
-    private void give(Place place, List<ClaimedGpu> gpus, Holdings holdings, Allowances allowances)
+    private void give(Place place, Outcome.Chosen chosen, Holdings holdings, Allowances allowances)
             throws IOException {
         Ticket ticket = place.ticket();
         if (queue.forgetTheDead(List.of(ticket))) {
             return;
         }
-        Optional<Claim> claim =
+        Optional<Lease> lease =
                 registry.decide(leases ->
                         grants.stopped().isEmpty() && leases.holdings().decidesLike(holdings)
-                                ? Optional.of(
-                                        grants.begin(
-                                                leases,
-                                                ticket.request(),
-                                                gpus,
-                                                Optional.empty(),
-                                                Optional.empty(),
-                                                Holder.reserved(ticket.request().client()),
-                                                allowances
-                                                        .of(ticket.owner())
-                                                        .time(ticket.requested().time())))
+                                ? grants.begin(
+                                        leases,
+                                        ticket.request(),
+                                        Optional.empty(),
+                                        chosen,
+                                        allowances)
                                 : Optional.empty());
-        if (claim.isEmpty()) {
+        if (lease.isEmpty()) {
             return;
         }
-        if (place.give(claim.get())) {
-            log.served(claim.get(), Duration.between(ticket.since(), holdings.now()));
+        Claim claim = lease.get().claim();
+        if (place.give(lease.get())) {
+            log.served(claim, Duration.between(ticket.since(), holdings.now()));
         } else {
-            cancellation.of(claim.get(), "its client no longer waits");
+            cancellation.of(claim, "its client no longer waits");
         }
     }
 

@@ -3,12 +3,10 @@ package jnvdocker.grant;
 import jnvdocker.decision.UnavailableException;
 import jnvdocker.holder.Pace;
 import jnvdocker.holder.ProgramGroup;
-import jnvdocker.holder.UnmanagedScan;
 import jnvdocker.keeper.Cancellation;
 import jnvdocker.keeper.Keeper;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.Holder;
-import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Outcome;
 import jnvdocker.lease.Request;
@@ -24,14 +22,12 @@ import jnvdocker.registry.ClaimFiles;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.supply.Supply;
-import jnvdocker.use.GpuUse;
 import jnvdocker.words.RefusedException;
 import jnvdocker.words.Span;
 
 import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
-import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -42,9 +38,6 @@ public final class Reservations {
 
     private static final String GONE = "its GPU vanished before it could be used";
 
-    /** How often a GPU may vanish that was just chosen before the request is refused. */
-    private static final int TRIES = 3;
-
     private final LeaseRegistry registry;
     private final ClaimFiles files;
     private final Cancellation cancellation;
@@ -52,7 +45,6 @@ public final class Reservations {
     private final WaitingQueue queue;
     private final Grants grants;
     private final Supply supply;
-    private final UnmanagedScan unmanagedScan;
     private final Pace pace;
 
     /** Claims that a daemon before this one has reserved GPUs for. */
@@ -66,7 +58,6 @@ public final class Reservations {
             WaitingQueue queue,
             Grants grants,
             Supply supply,
-            UnmanagedScan unmanagedScan,
             Pace pace)
             throws IOException {
         this.registry = registry;
@@ -76,7 +67,6 @@ public final class Reservations {
         this.queue = queue;
         this.grants = grants;
         this.supply = supply;
-        this.unmanagedScan = unmanagedScan;
         this.pace = pace;
         registry.live().stream()
                 .filter(Lease::isReservation)
@@ -93,18 +83,18 @@ public final class Reservations {
      *     have them
      * @throws IOException when the registry cannot be written
      */
-    public Optional<Claim> claim(Request request, Optional<Waiting> waits)
+    public Optional<Lease> take(Request request, Optional<Waiting> waits)
             throws RefusedException, IOException {
-        return claim(request, waits, Optional.empty());
+        return take(request, waits, Optional.empty());
     }
 
     /** The same for a container that our OCI runtime is to create, which does not wait. */
-    public Optional<Claim> claim(Request request, Creation creation)
+    public Optional<Lease> take(Request request, Creation creation)
             throws RefusedException, IOException {
-        return claim(request, Optional.empty(), Optional.of(creation));
+        return take(request, Optional.empty(), Optional.of(creation));
     }
 
-    private Optional<Claim> claim(
+    private Optional<Lease> take(
             Request request, Optional<Waiting> waits, Optional<Creation> creation)
             throws RefusedException, IOException {
         refuseWhenStopped();
@@ -116,7 +106,7 @@ public final class Reservations {
         if (creation.flatMap(Creation::earlier).isEmpty()) {
             refuseTooMuchTime(requested);
         }
-        Optional<Claim> earlier = earlier(request);
+        Optional<Lease> earlier = earlier(request);
         // For what another holds there is nothing to wait for.
         if (waits.isEmpty() || requested.request() instanceof GpuRequest.With) {
             return Optional.of(
@@ -125,7 +115,7 @@ public final class Reservations {
                             : now(request, waits.isPresent(), creation));
         }
         Waiting waiting = waits.get();
-        Optional<Claim> atOnce = earlier.isPresent() ? Optional.empty() : atOnce(request, waiting);
+        Optional<Lease> atOnce = earlier.isPresent() ? Optional.empty() : atOnce(request, waiting);
         return Optional.of(atOnce.isPresent() ? atOnce.get() : waitFor(request, waiting, earlier));
     }
 
@@ -133,8 +123,8 @@ public final class Reservations {
      * The GPUs that this very process has reserved already: it repeats its request, after a daemon
      * that could no longer answer it.
      */
-    private Optional<Claim> earlier(Request request) throws RefusedException, IOException {
-        Optional<Claim> same = Optional.empty();
+    private Optional<Lease> earlier(Request request) throws RefusedException, IOException {
+        Optional<Lease> same = Optional.empty();
         if (inherited.isEmpty()) {
             return same;
         }
@@ -145,7 +135,7 @@ public final class Reservations {
                     && inherited.remove(claim.id())) {
                 if (same.isEmpty() && claim.origin().equals(request.origin())) {
                     write(claim);
-                    same = Optional.of(claim);
+                    same = Optional.of(lease);
                 } else {
                     cancel(claim);
                 }
@@ -154,73 +144,36 @@ public final class Reservations {
         return same;
     }
 
-    private Claim now(Request request, boolean waits, Optional<Creation> creation)
+    private Lease now(Request request, boolean waits, Optional<Creation> creation)
             throws RefusedException, IOException {
-        Optional<Long> until = creation.map(Creation::until);
+        ClientBid bid = new ClientBid(grants, request, waits, creation);
         return grants.take(
-                new Now(request, waits, creation),
-                grants.patience(Keeper.Caller.CLIENT.patience, until, _ -> false));
+                () -> attempt(bid, request),
+                grants.patience(
+                        Keeper.Caller.CLIENT.patience, creation.map(Creation::until), _ -> false));
     }
 
-    /** A request that does not wait. */
-    private final class Now implements Grants.Attempt<Claim> {
-        private final Request request;
-        private final boolean waits;
-        private final Optional<Creation> creation;
-        private Optional<FirstScan> scan;
-        private int vanished;
-
-        Now(Request request, boolean waits, Optional<Creation> creation) {
-            this.request = request;
-            this.waits = waits;
-            this.creation = creation;
-            scan = creation.flatMap(Creation::scan);
-        }
-
-        @Override
-        public Grants.Outcome<Claim> make() throws RefusedException, IOException {
-            while (true) {
-                ClientBid bid = bid(request, waits, creation, queue.before(rank(request)), scan);
-                scan = Optional.empty();
-                Grants.Outcome<Claim> outcome = grants.decide(bid);
-                if (outcome instanceof Grants.Blocked && queue.forgetTheDead(bid.keepers())) {
-                    continue;
-                }
-                if (!(outcome instanceof Grants.Granted(Claim claim)) || isThere(claim)) {
-                    return outcome;
-                }
-                if (++vanished == TRIES) {
-                    throw new RefusedException(
-                            LeaseText.vanished(claim.gpus()),
-                            "see 'jnvdocker gpu ls' and dmesg, then try again");
-                }
+    private Grants.Answer<Lease> attempt(ClientBid bid, Request request)
+            throws RefusedException, IOException {
+        while (true) {
+            Grants.Answer<Lease> answer = bid.decide(queue.before(rank(request)));
+            if (answer instanceof Grants.Blocked && queue.forgetTheDead(bid.keepers())) {
+                continue;
             }
+            if (!(answer instanceof Grants.Granted(Lease lease)) || isThere(lease)) {
+                return answer;
+            }
+            bid.vanished(lease);
         }
     }
 
-    /** The bid of a client that waits. */
-    private ClientBid bid(Request request, List<Ticket> before) throws IOException {
-        return bid(request, true, Optional.empty(), before, Optional.empty());
-    }
-
-    private ClientBid bid(
-            Request request,
-            boolean waits,
-            Optional<Creation> creation,
-            List<Ticket> before,
-            Optional<FirstScan> scan)
-            throws IOException {
-        return new ClientBid(
-                request, waits, creation, before, scan, supply, unmanagedScan, grants, keeper);
-    }
-
-    /** Whether a claim's GPUs have not vanished since they were chosen; it is cancelled if so. */
-    private boolean isThere(Claim claim) throws RefusedException, IOException {
-        if (supply.has(claim)) {
-            write(claim);
+    /** Whether a lease's GPUs have not vanished since they were chosen; it is cancelled if so. */
+    private boolean isThere(Lease lease) throws RefusedException, IOException {
+        if (supply.has(lease.claim())) {
+            write(lease.claim());
             return true;
         }
-        cancel(claim, GONE);
+        cancel(lease.claim(), GONE);
         return false;
     }
 
@@ -229,16 +182,17 @@ public final class Reservations {
      * queue. If a second client comes while the first is handled here, either may be the first in
      * the queue.
      */
-    private Optional<Claim> atOnce(Request request, Waiting waiting)
+    private Optional<Lease> atOnce(Request request, Waiting waiting)
             throws RefusedException, IOException {
         if (queue.has(request.client())) {
             return Optional.empty();
         }
         refuseTooLong(request, waiting);
-        return switch (grants.decide(bid(request, queue.before(rank(request))))) {
-            case Grants.Granted(Claim claim) ->
-                    isThere(claim) ? Optional.of(claim) : Optional.empty();
-            case Grants.Blocked<Claim> _ -> Optional.empty();
+        ClientBid bid = new ClientBid(grants, request, true, Optional.empty());
+        return switch (bid.decide(queue.before(rank(request)))) {
+            case Grants.Granted(Lease lease) ->
+                    isThere(lease) ? Optional.of(lease) : Optional.empty();
+            case Grants.Blocked<Lease> _ -> Optional.empty();
             case Grants.Refused(Supplier<RefusedException> why) -> throw why.get();
         };
     }
@@ -324,19 +278,19 @@ public final class Reservations {
     }
 
     /** In the queue. Its place stays when this daemon is stopped meanwhile. */
-    private Claim waitFor(Request request, Waiting waiting, Optional<Claim> earlier)
+    private Lease waitFor(Request request, Waiting waiting, Optional<Lease> earlier)
             throws RefusedException, IOException {
         Optional<Rule<Duration>> longest = longestWait(request);
         Optional<Duration> limit = waiting.limit().or(() -> longest.map(Rule::limit));
         Place place = queue.enter(request, waiting.byRoot(), rank(request), limit);
         try {
-            Claim claim;
+            Lease lease;
             if (earlier.isPresent()) {
-                claim = earlier.get();
+                lease = earlier.get();
             } else {
                 // It may have a place of an earlier daemon, which allowed more.
                 refuseTooLong(request, waiting);
-                claim =
+                lease =
                         new Wait(
                                         request,
                                         waiting,
@@ -344,13 +298,12 @@ public final class Reservations {
                                         place,
                                         longest,
                                         pace,
-                                        registry.now(),
                                         new Sight(request, place))
                                 .await();
-                write(claim);
+                write(lease.claim());
             }
             queue.leave(place);
-            return claim;
+            return lease;
         } catch (RefusedException e) {
             takeBack(place);
             queue.leave(place);
@@ -364,9 +317,9 @@ public final class Reservations {
 
     /** Nobody is there to take what it was given, or that could not be handed over. */
     private void takeBack(Place place) throws IOException {
-        Optional<Claim> given = place.close();
+        Optional<Lease> given = place.close();
         if (given.isPresent()) {
-            cancel(given.get());
+            cancel(given.get().claim());
         }
     }
 
@@ -381,13 +334,13 @@ public final class Reservations {
         }
 
         @Override
-        public boolean isThere(Claim claim) {
-            return supply.has(claim);
+        public boolean isThere(Lease lease) {
+            return supply.has(lease.claim());
         }
 
         @Override
-        public void takeBack(Claim claim) throws IOException {
-            cancel(claim, GONE);
+        public void takeBack(Lease lease) throws IOException {
+            cancel(lease.claim(), GONE);
         }
 
         @Override
@@ -396,13 +349,8 @@ public final class Reservations {
                     queue.all().stream()
                             .filter(other -> Ticket.ORDER.compare(other, place.ticket()) < 0)
                             .toList();
-            ClientBid bid = bid(request, before);
-            Holdings now = registry.holdings();
-            Map<String, List<GpuUse>> uses =
-                    bid.needsScan(now)
-                            ? unmanagedScan.assign(bid.scan(), registry.live()).uses()
-                            : Map.of();
-            return switch (bid.outcome(now, uses)) {
+            ClientBid bid = new ClientBid(grants, request, true, Optional.empty());
+            return switch (bid.preview(before)) {
                 case Outcome.Busy busy ->
                         ChoiceText.reasonToWait(busy) + keeper.remark(busy.leases());
                 case Outcome.Impossible why ->

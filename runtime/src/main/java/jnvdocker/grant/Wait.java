@@ -2,6 +2,8 @@ package jnvdocker.grant;
 
 import jnvdocker.holder.Pace;
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Origin;
 import jnvdocker.lease.Request;
 import jnvdocker.lease.Rule;
 import jnvdocker.lease.text.LeaseText;
@@ -10,10 +12,9 @@ import jnvdocker.words.Span;
 
 import java.io.IOException;
 import java.time.Duration;
-import java.time.Instant;
 import java.util.Optional;
 
-/** A client's wait in the queue, until it has been given its claim. */
+/** A client's wait in the queue, until it has been given its lease. */
 final class Wait {
     /** News wakes the client; this limits a wait without any. */
     private static final Duration LONGEST = Duration.ofSeconds(10);
@@ -25,16 +26,15 @@ final class Wait {
     private final Optional<Rule<Duration>> longest;
     private final Pace pace;
     private final Counter counter;
-    private final long began;
     private String said = "";
 
     /** Checks the chosen GPUs, and knows the holders of the rest. */
     interface Counter {
-        /** Whether the GPUs of a claim are there. */
-        boolean isThere(Claim claim);
+        /** Whether the GPUs of a lease are there. */
+        boolean isThere(Lease lease);
 
-        /** Takes back a claim to GPUs that are not there. */
-        void takeBack(Claim claim) throws IOException;
+        /** Takes back a lease of GPUs that are not there. */
+        void takeBack(Lease lease) throws IOException;
 
         /** The holders of the requested GPUs, when they have not been named yet. */
         String reason() throws RefusedException, IOException;
@@ -43,7 +43,6 @@ final class Wait {
     /**
      * @param limit how long the client wants to wait, or may
      * @param longest how long its user may, if a rule says so
-     * @param now by the wall clock; the client may have waited for the daemon before this one
      */
     Wait(
             Request request,
@@ -52,7 +51,6 @@ final class Wait {
             Place place,
             Optional<Rule<Duration>> longest,
             Pace pace,
-            Instant now,
             Counter counter) {
         this.request = request;
         this.waiting = waiting;
@@ -61,25 +59,23 @@ final class Wait {
         this.longest = longest;
         this.pace = pace;
         this.counter = counter;
-        Duration before = Duration.between(place.ticket().since(), now);
-        began = pace.nanos() - (before.isNegative() ? 0 : before.toNanos());
     }
 
     /**
      * @throws RefusedException when the time is up, or the client can never be served
      * @throws ClientGoneException when the client is gone
      */
-    Claim await() throws RefusedException, IOException {
+    Lease await() throws RefusedException, IOException {
         while (true) {
             long seen = place.news().count();
-            Optional<Claim> claim = place.given();
-            if (claim.isPresent()) {
-                if (counter.isThere(claim.get())) {
-                    reportTheEnd(claim.get());
-                    return claim.get();
+            Optional<Lease> lease = place.given();
+            if (lease.isPresent()) {
+                if (counter.isThere(lease.get())) {
+                    reportTheEnd(lease.get().claim());
+                    return lease.get();
                 }
                 place.giveBack();
-                counter.takeBack(claim.get());
+                counter.takeBack(lease.get());
                 continue;
             }
             if (place.isOver()) {
@@ -99,14 +95,14 @@ final class Wait {
         }
     }
 
-    /** The claim that the client was given at the last moment. */
-    private Claim atTheEnd() throws RefusedException, IOException {
-        Optional<Claim> claim = place.close();
-        if (claim.isPresent()) {
-            if (counter.isThere(claim.get())) {
-                return claim.get();
+    /** The lease that the client was given at the last moment. */
+    private Lease atTheEnd() throws RefusedException, IOException {
+        Optional<Lease> lease = place.close();
+        if (lease.isPresent()) {
+            if (counter.isThere(lease.get())) {
+                return lease.get();
             }
-            counter.takeBack(claim.get());
+            counter.takeBack(lease.get());
         }
         throw gaveUp();
     }
@@ -179,6 +175,6 @@ final class Wait {
     }
 
     private Duration waited() {
-        return Duration.ofNanos(pace.nanos() - began);
+        return Duration.ofNanos(pace.nanos() - place.began());
     }
 }

@@ -178,7 +178,7 @@ public final class WaitingQueue {
         Duration before = Duration.between(ticket.since(), registry.now());
         long began = pace.nanos() - (before.isNegative() ? 0 : before.toNanos());
         long late = limit.map(it -> began + it.plus(LATE).toNanos()).orElse(Long.MAX_VALUE);
-        Place place = Place.of(ticket, registry.bootBegan(), late);
+        Place place = Place.of(ticket, registry.bootBegan(), began, late);
         Optional<Place> replaced;
         synchronized (this) {
             end(request);

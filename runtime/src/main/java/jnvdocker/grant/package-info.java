@@ -4,6 +4,6 @@
  * or ends a lease meanwhile. {@link Reservations} takes the requests of clients ({@link
  * jnvdocker.lease.Request}), which are decided by {@link ClientBid}; those that wait have a {@link
  * Place} in the {@link WaitingQueue}, which {@link QueueKeeper} serves. Start at {@link
- * Reservations#claim}.
+ * Reservations#take}.
  */
 package jnvdocker.grant;

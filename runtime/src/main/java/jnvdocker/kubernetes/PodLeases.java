@@ -187,7 +187,7 @@ public final class PodLeases implements PodGrants {
         }
 
         @Override
-        public Optional<Grants.Outcome<List<Gpu>>> decide(
+        public Optional<Grants.Answer<List<Gpu>>> decide(
                 LeaseWriter leases, Map<String, List<GpuUse>> uses) {
             Holdings holdings = leases.holdings();
             List<Lease> others =
@@ -295,14 +295,14 @@ public final class PodLeases implements PodGrants {
      * sandbox runs before the first container starts. Nothing of it runs yet when a resource claim
      * is prepared.
      */
-    private Grants.Outcome<List<Lease>> attempt(Start start) throws RefusedException, IOException {
+    private Grants.Answer<List<Lease>> attempt(Start start) throws RefusedException, IOException {
         WaitingQueue queue = parts.queue();
         Optional<Request> place =
                 start.shares().isEmpty()
                         ? pods.group(start.pod().uid()).map(group -> start.request(group.process()))
                         : Optional.empty();
         List<Ticket> before = place.map(its -> queue.before(its.client())).orElseGet(queue::all);
-        Grants.Outcome<List<Lease>> outcome =
+        Grants.Answer<List<Lease>> outcome =
                 grants.decide(new StartBid(start, rules(start.pod().owner(), before)));
         if (place.isPresent()) {
             if (outcome instanceof Grants.Blocked) {
@@ -434,7 +434,7 @@ public final class PodLeases implements PodGrants {
         }
 
         @Override
-        public Optional<Grants.Outcome<List<Lease>>> decide(
+        public Optional<Grants.Answer<List<Lease>>> decide(
                 LeaseWriter leases, Map<String, List<GpuUse>> uses) {
             List<Lease> others = others(leases.holdings());
             if (!others.isEmpty()) {

@@ -579,7 +579,7 @@ class QueueKeeperTest {
         var container = new Claim.ContainerRef("c".repeat(64), "train");
         return parts.leases()
                 .reservations()
-                .claim(
+                .take(
                         new Request(
                                 request,
                                 Set.of(),
@@ -593,7 +593,8 @@ class QueueKeeperTest {
                                 had,
                                 Optional.empty(),
                                 Pace.REAL.nanos()))
-                .orElseThrow();
+                .orElseThrow()
+                .claim();
     }
 
     /** The evidence of the end that was written last. */

@@ -362,7 +362,7 @@ class ArchitectureTest {
     void leasesEndByTheKeeper() {
         assertEquals(Set.of("Keeper#endAsSeen"), callers(LeaseWriter.class, "end"));
         assertEquals(
-                Set.of("ClaimStarts$Start#outcome", "ClientBid#begin", "Keeper#write"),
+                Set.of("ClaimStarts$Start#outcome", "Grants#begin", "Keeper#write"),
                 callers(Keeper.class, "endAsSeen"));
     }
 

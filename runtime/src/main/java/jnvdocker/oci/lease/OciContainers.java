@@ -342,24 +342,24 @@ public final class OciContainers {
                                 .lastOf(
                                         new Origin.OciContainer(container.root(), Optional.empty()),
                                         container.id());
-        Optional<Claim> claim =
-                reservations.claim(
+        Optional<Lease> given =
+                reservations.take(
                         creation.request(), new Creation(ref, earlier, had(last), scan, until));
-        if (claim.isEmpty()) {
-            return Optional.empty();
+        if (given.isEmpty()) {
+            return given;
         }
         if (creation.reservation().isPresent()) {
             registry.claims().named(creation.reservation().get(), ref);
         }
-        Lease lease = held(claim.get());
+        Lease lease = held(given.get().claim());
         try {
             files.write(lease);
         } catch (IOException e) {
             reservations.cancel(lease.claim());
             throw e;
         }
-        held(claim.get());
-        return Optional.of(lease);
+        held(lease.claim());
+        return given;
     }
 
     /**
