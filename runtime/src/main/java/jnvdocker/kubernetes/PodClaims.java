@@ -238,7 +238,7 @@ public final class PodClaims {
             Map<String, String> devices = cdi(gpus);
             leases.hold(claim.uid());
             leases.take(
-                    PodLeases.Start.byClaim(
+                    PodStart.byClaim(
                             gpus, shares(gpus, claim), claim.pod(), claim.uid(), kubelet.process()),
                     patience);
             refusals.over(names);

@@ -234,7 +234,7 @@ final class PodDevicePlugin implements DevicePlugin {
             DeviceHolders.Found found = find(all);
             refuseOtherNodes(gpus, found.entries());
             grants.take(
-                    new PodLeases.Start(
+                    new PodStart(
                             gpus,
                             found.pod().orElse(Origin.Pod.UNKNOWN),
                             found.container(),

@@ -28,5 +28,5 @@ interface PodGrants {
      * @return its leases of them
      * @throws RefusedException when the GPUs cannot be given; names their holders, if any
      */
-    List<Lease> take(PodLeases.Start start, Duration patience) throws RefusedException, IOException;
+    List<Lease> take(PodStart start, Duration patience) throws RefusedException, IOException;
 }

@@ -9,10 +9,13 @@ import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
+import jnvdocker.lease.text.Addressee;
+import jnvdocker.lease.text.Refusals;
 import jnvdocker.process.Processes;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.registry.LeaseWriter;
 import jnvdocker.supply.Supply;
+import jnvdocker.words.RefusedException;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -202,6 +205,13 @@ public final class PodReport {
             }
             return null;
         });
+    }
+
+    /** The refusal of GPUs that others hold. */
+    RefusedException held(List<Gpu> gpus, List<Lease> by, Addressee.Told to) {
+        return new RefusedException(
+                Refusals.held(
+                        gpus.stream().map(ClaimedGpu::of).toList(), by, keeper.remark(by), to));
     }
 
     /** A new claim of one GPU. */

@@ -15,6 +15,7 @@ import jnvdocker.host.Gpu;
 import jnvdocker.kubernetes.PodKind;
 import jnvdocker.kubernetes.PodLeases;
 import jnvdocker.kubernetes.PodReport;
+import jnvdocker.kubernetes.PodStart;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Holder;
@@ -98,7 +99,7 @@ class PodLeasesTest extends SimulatedWorldTest {
 
     private List<Lease> take(Origin.Pod pod, String container, Gpu... gpus) throws Exception {
         return pods().take(
-                        new PodLeases.Start(List.of(gpus), pod, Optional.of(container), kubelet),
+                        new PodStart(List.of(gpus), pod, Optional.of(container), kubelet),
                         Duration.ofSeconds(25));
     }
 
@@ -454,7 +455,7 @@ class PodLeasesTest extends SimulatedWorldTest {
         Gpu shared = gpu(1);
         MemorySize memory = MemorySize.parse(amount).orElseThrow();
         return pods().take(
-                        new PodLeases.Start(
+                        new PodStart(
                                 List.of(shared),
                                 Map.of(shared.uuid(), memory),
                                 pod,

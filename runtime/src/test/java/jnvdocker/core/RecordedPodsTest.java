@@ -13,6 +13,7 @@ import jnvdocker.host.GpuTroubles;
 import jnvdocker.kubernetes.PodKind;
 import jnvdocker.kubernetes.PodLeases;
 import jnvdocker.kubernetes.PodReport;
+import jnvdocker.kubernetes.PodStart;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.Lease;
@@ -222,8 +223,7 @@ class RecordedPodsTest {
             try {
                 List<Lease> taken =
                         leases.take(
-                                new PodLeases.Start(gpus, pod, Optional.of("main"), kubelet),
-                                PATIENCE);
+                                new PodStart(gpus, pod, Optional.of("main"), kubelet), PATIENCE);
                 assertEquals(gpus.size(), taken.size());
                 starts++;
                 for (Gpu gpu : gpus) {

@@ -6,6 +6,7 @@ import jnvdocker.host.Gpu;
 import jnvdocker.kubernetes.PodKind;
 import jnvdocker.kubernetes.PodLeases;
 import jnvdocker.kubernetes.PodReport;
+import jnvdocker.kubernetes.PodStart;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
@@ -159,7 +160,7 @@ final class SimulatedPods {
                 () -> {
                     try {
                         leases().take(
-                                        new PodLeases.Start(
+                                        new PodStart(
                                                 pod.gpus, pod.name, Optional.of("main"), kubelet()),
                                         PATIENCE);
                         pod.main = Optional.of(spawn(pod, "main"));

@@ -86,7 +86,7 @@ class PodDevicePluginTest {
 
     private final class TestingGrants implements PodGrants {
         private final List<List<Gpu>> reserved = Collections.synchronizedList(new ArrayList<>());
-        private final List<PodLeases.Start> taken = Collections.synchronizedList(new ArrayList<>());
+        private final List<PodStart> taken = Collections.synchronizedList(new ArrayList<>());
         private boolean hung;
         private Optional<Refusal> refusal = Optional.empty();
         private Optional<IOException> failure = Optional.empty();
@@ -111,7 +111,7 @@ class PodDevicePluginTest {
         }
 
         @Override
-        public List<Lease> take(PodLeases.Start start, Duration patience)
+        public List<Lease> take(PodStart start, Duration patience)
                 throws RefusedException, IOException {
             assertTrue(patience.compareTo(PATIENCE) <= 0, patience::toString);
             answer();
@@ -385,7 +385,7 @@ class PodDevicePluginTest {
         plugin(TestingBoard.of(RECORDED)).start(ids(RECORDED), PATIENCE);
         assertEquals(
                 List.of(
-                        new PodLeases.Start(
+                        new PodStart(
                                 List.of(RECORDED),
                                 new Origin.Pod(UID, "default", "p1-node1"),
                                 Optional.of("main"),

@@ -1,0 +1,234 @@
+package jnvdocker.kubernetes;
+
+import jnvdocker.grant.Grants;
+import jnvdocker.holder.UnmanagedScan;
+import jnvdocker.host.Gpu;
+import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.GpuChoice;
+import jnvdocker.lease.Holder;
+import jnvdocker.lease.Holdings;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Origin;
+import jnvdocker.lease.Outcome;
+import jnvdocker.lease.Requested;
+import jnvdocker.lease.UnmanagedUses;
+import jnvdocker.lease.Verdict;
+import jnvdocker.lease.text.Addressee;
+import jnvdocker.lease.text.Refusals;
+import jnvdocker.process.Processes;
+import jnvdocker.registry.LeaseWriter;
+import jnvdocker.use.GpuUse;
+import jnvdocker.words.RefusedException;
+
+import java.io.IOException;
+import java.util.ArrayList;
+import java.util.LinkedHashSet;
+import java.util.List;
+import java.util.Map;
+import java.util.Optional;
+import java.util.Set;
+
+/** A start of a pod's container, by the rules of one moment. */
+final class PodStartBid implements Grants.Bid<List<Lease>> {
+    private final PodStart start;
+    private final PodRules rules;
+    private final PodKind pods;
+    private final PodReport report;
+    private final UnmanagedScan unmanagedScan;
+    private Optional<Processes.Group> group = Optional.empty();
+
+    PodStartBid(
+            PodStart start,
+            PodRules rules,
+            PodKind pods,
+            PodReport report,
+            UnmanagedScan unmanagedScan) {
+        this.start = start;
+        this.rules = rules;
+        this.pods = pods;
+        this.report = report;
+        this.unmanagedScan = unmanagedScan;
+    }
+
+    /** While others hold the GPUs, their uses do not matter. */
+    @Override
+    public boolean needsScan(Holdings holdings) {
+        return others(holdings).isEmpty();
+    }
+
+    @Override
+    public List<GpuUse> scan() throws RefusedException, IOException {
+        List<GpuUse> uses = unmanagedScan.scanWithoutEngine(rules.terms().gpus());
+        group = pods.group(start.pod().uid());
+        pods.refuseUnseen(start.pod(), group);
+        return uses.stream().filter(use -> !isOfPod(use)).toList();
+    }
+
+    /** Whether a use is the pod's own: a pod that has lost its lease may run already. */
+    private boolean isOfPod(GpuUse use) {
+        return group.isPresent()
+                && use.process()
+                        .filter(process -> pods.isIn(process.id(), group.get().directory()))
+                        .isPresent();
+    }
+
+    /** The leases for which a GPU cannot be had whole. */
+    private List<Lease> others(Holdings holdings) {
+        return start.whole().stream()
+                .flatMap(gpu ->
+                        holdings.holders(gpu).stream()
+                                .filter(it -> !start.isOf(it, gpu))
+                                .filter(it -> !start.opens(it, gpu, own(gpu, holdings))))
+                .distinct()
+                .toList();
+    }
+
+    /** The lease of a GPU that the pod has already, or that is reserved for one. */
+    private Optional<Lease> own(Gpu gpu, Holdings holdings) {
+        return holdings.holders(gpu).stream().filter(it -> start.isOf(it, gpu)).findFirst();
+    }
+
+    private ClaimedGpu wanted(Gpu gpu) {
+        return ClaimedGpu.of(gpu, rules.terms().traits().share(start.filter(gpu), gpu));
+    }
+
+    @Override
+    public Optional<Grants.Answer<List<Lease>>> decide(
+            LeaseWriter leases, Map<String, List<GpuUse>> uses) {
+        List<Lease> others = others(leases.holdings());
+        if (!others.isEmpty()) {
+            return Optional.of(
+                    new Grants.Blocked<>(
+                            others,
+                            () -> report.held(start.whole(), others, Addressee.POD_AT_START)));
+        }
+        Outcome outcome;
+        try {
+            outcome = outcome(leases.holdings(), rules.terms().unmanaged(uses));
+        } catch (RefusedException e) {
+            return Optional.of(new Grants.Refused<>(() -> e));
+        }
+        return Optional.of(
+                switch (outcome) {
+                    case Outcome.Chosen _ -> new Grants.Granted<>(begin(leases));
+                    case Outcome.Taken taken ->
+                            new Grants.Blocked<>(taken.leases(), () -> refused(taken));
+                    // By no lease: each attempt scans the host.
+                    case Outcome.OverQuota over ->
+                            new Grants.Blocked<>(List.of(), () -> refused(over));
+                    case Outcome.Impossible why -> new Grants.Refused<>(() -> refused(why));
+                });
+    }
+
+    private List<Lease> begin(LeaseWriter writer) {
+        Holder holder =
+                PodKind.holder(
+                        start.request().client(),
+                        group.map(Processes.Group::directory),
+                        start.details());
+        Holdings before = writer.holdings();
+        List<Lease> taken = new ArrayList<>();
+        for (Gpu gpu : start.gpus()) {
+            Optional<Lease> own = own(gpu, before);
+            if (own.isPresent()) {
+                taken.add(goesOn(own.get(), holder, writer));
+            } else {
+                Claim claim = report.claim(wanted(gpu), start.pod(), before);
+                writer.add(claim, Optional.empty());
+                taken.add(writer.begin(claim, holder));
+            }
+        }
+        return List.copyOf(taken);
+    }
+
+    private Lease goesOn(Lease lease, Holder next, LeaseWriter writer) {
+        if (lease.isReservation()) {
+            Origin.Pod known = PodSights.known(start.pod(), PodKind.pod(lease).orElseThrow());
+            writer.rename(lease, known);
+            Lease taken = writer.hold(lease, next).orElseThrow().of(known);
+            writer.granted(taken);
+            return taken;
+        }
+        Holder before = lease.holder();
+        Set<String> containers = new LinkedHashSet<>(before.details());
+        containers.addAll(next.details());
+        Holder merged =
+                PodKind.holder(
+                        before.process(),
+                        next.cgroup().or(before::cgroup),
+                        List.copyOf(containers));
+        return merged.equals(before) ? lease : writer.hold(lease, merged).orElseThrow();
+    }
+
+    /** What becomes of the GPUs that no container of the pod may have used so far. */
+    private Outcome outcome(Holdings holdings, UnmanagedUses unmanaged) throws RefusedException {
+        List<Gpu> open =
+                start.gpus().stream()
+                        .filter(gpu -> own(gpu, holdings).filter(PodStartBid::hasStarted).isEmpty())
+                        .toList();
+        if (open.isEmpty()) {
+            return new Outcome.Chosen(List.of());
+        }
+        GpuChoice choice = rules.choice(holdings, unmanaged);
+        Optional<Outcome> barred = barred(open, choice);
+        if (barred.isPresent()) {
+            return barred.get();
+        }
+        List<Gpu> whole = open.stream().filter(start.whole()::contains).toList();
+        Outcome outcome = PodRules.whole(whole, holdings, choice);
+        for (Gpu gpu : open) {
+            if (outcome instanceof Outcome.Chosen && !whole.contains(gpu)) {
+                outcome = PodRules.share(start.filter(gpu), gpu, choice);
+            }
+        }
+        return outcome instanceof Outcome.Chosen
+                ? beyondLimits(open, holdings).orElse(outcome)
+                : outcome;
+    }
+
+    /** What is reserved is checked again for what may have happened since. */
+    private static Optional<Outcome> barred(List<Gpu> open, GpuChoice choice) {
+        Requested requested = PodRules.requested(open);
+        List<Verdict> verdicts = open.stream().map(gpu -> choice.verdict(gpu, requested)).toList();
+        Optional<Outcome> sick =
+                verdicts.stream()
+                        .filter(it -> it.is(Verdict.Sick.class))
+                        .<Outcome>map(it -> new Outcome.Barred(it, List.of()))
+                        .findFirst();
+        return sick.isPresent()
+                ? sick
+                : verdicts.stream()
+                        .map(Verdict::ofUses)
+                        .filter(Verdict::isBusy)
+                        .<Outcome>map(it ->
+                                new Outcome.Taken(requested.request(), List.of(it), List.of()))
+                        .findFirst();
+    }
+
+    /**
+     * Whether the namespace of the pod may not have its GPUs, too. What others have reserved does
+     * not count: each of two pods could keep the other from starting.
+     */
+    private Optional<Outcome> beyondLimits(List<Gpu> open, Holdings holdings) {
+        Holdings started = holdings.without(lease -> !hasStarted(lease));
+        return rules.terms()
+                .choice(started, UnmanagedUses.NONE, List.of())
+                .beyondLimits(start.pod().owner(), open.stream().map(this::wanted).toList());
+    }
+
+    /**
+     * Whether a container may have used the GPU under this lease. One that {@link PodReport#update}
+     * has given to a known pod has been checked by nobody yet.
+     */
+    private static boolean hasStarted(Lease lease) {
+        Optional<Origin.Pod> pod = PodKind.pod(lease);
+        return pod.isEmpty()
+                || !lease.isReservation()
+                        && (!lease.holder().details().isEmpty() || pod.get().uid().isEmpty());
+    }
+
+    private static RefusedException refused(Outcome outcome) {
+        return new RefusedException(Refusals.of(outcome, Addressee.POD_AT_START));
+    }
+}
