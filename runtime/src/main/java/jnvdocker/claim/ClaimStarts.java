@@ -333,8 +333,8 @@ public final class ClaimStarts {
                     List.of(), refusal(new Outcome.Taken(requested.request(), used, List.of())));
         }
 
-        private Supplier<RefusedException> refusal(Outcome outcome) {
-            return () -> new RefusedException(Refusals.of(outcome, new Addressee.Stopped(claim)));
+        private Supplier<RefusedException> refusal(Outcome.Unmet unmet) {
+            return () -> new RefusedException(Refusals.of(unmet, new Addressee.Stopped(claim)));
         }
 
         private Grants.Answer<Mounted> begin(LeaseWriter leases, Optional<Duration> time) {

@@ -287,11 +287,9 @@ public final class Leases {
         try {
             return switch (choice.of(new Requested(request, owner))) {
                 case Outcome.Chosen chosen -> new Offer(chosen.gpus(), free, Optional.empty());
-                case Outcome.Busy busy ->
+                case Outcome.Unmet why ->
                         throw new UnavailableException(
-                                busy, Addressee.COMMAND, keeper.remark(busy.leases()));
-                case Outcome.Impossible why ->
-                        throw new UnavailableException(why, Addressee.COMMAND, "");
+                                why, Addressee.COMMAND, keeper.remark(why.leases()));
             };
         } catch (RefusedException e) {
             return new Offer(List.of(), free, Optional.of(e));

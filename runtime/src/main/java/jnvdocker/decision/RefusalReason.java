@@ -43,8 +43,8 @@ public enum RefusalReason {
         };
     }
 
-    public static RefusalReason of(Outcome outcome) {
-        return switch (outcome) {
+    static RefusalReason of(Outcome.Unmet unmet) {
+        return switch (unmet) {
             case Outcome.Taken _ -> TAKEN;
             case Outcome.OverQuota _ -> QUOTA;
             case Outcome.NeverAllowed _, Outcome.NeverTheirs _ -> NEVER_ALLOWED;
@@ -56,7 +56,6 @@ public enum RefusalReason {
             case Outcome.Barred _ -> CORDONED;
             case Outcome.NotShared _ -> TOO_FEW;
             case Outcome.NotBeside _ -> REQUEST;
-            case Outcome.Chosen _ -> OTHER;
         };
     }
 }

@@ -10,7 +10,7 @@ import jnvdocker.words.RefusedException;
 public final class UnavailableException extends RefusedException {
     private static final long serialVersionUID = 1L;
 
-    private final transient Outcome outcome;
+    private final transient Outcome.Unmet unmet;
     private final transient Addressee reader;
     private final String remark;
 
@@ -18,21 +18,21 @@ public final class UnavailableException extends RefusedException {
      * @param to who is going to read it, as far as that is known
      * @param remark what else is to be reported about the holders of the GPUs; may be empty
      */
-    public UnavailableException(Outcome outcome, Addressee to, String remark) {
-        super(refusal(outcome, to, remark));
-        this.outcome = outcome;
+    public UnavailableException(Outcome.Unmet unmet, Addressee to, String remark) {
+        super(refusal(unmet, to, remark));
+        this.unmet = unmet;
         reader = to;
         this.remark = remark;
     }
 
-    private static Refusal refusal(Outcome outcome, Addressee to, String remark) {
-        Refusal words = Refusals.of(outcome, to);
+    private static Refusal refusal(Outcome.Unmet unmet, Addressee to, String remark) {
+        Refusal words = Refusals.of(unmet, to);
         return new Refusal(words.what() + remark, words.remedy());
     }
 
     /** A copy for another reader. */
     public UnavailableException to(Addressee other) {
-        return new UnavailableException(outcome, other, remark);
+        return new UnavailableException(unmet, other, remark);
     }
 
     /** A copy with another advice, for one whose container waits in a way of its own. */
@@ -41,6 +41,6 @@ public final class UnavailableException extends RefusedException {
     }
 
     RefusalReason reason() {
-        return RefusalReason.of(outcome);
+        return RefusalReason.of(unmet);
     }
 }

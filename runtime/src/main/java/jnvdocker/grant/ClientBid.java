@@ -124,23 +124,17 @@ final class ClientBid implements Grants.Bid<Lease> {
                     grants.begin(leases, request, creation, chosen, terms.allowances())
                             .map(Grants.Granted::new);
             case Outcome.Busy busy ->
-                    Optional.of(
-                            new Grants.Blocked<>(
-                                    busy.leases(),
-                                    () ->
-                                            new UnavailableException(
-                                                    busy,
-                                                    addressee(),
-                                                    grants.keeper().remark(busy.leases()))));
+                    Optional.of(new Grants.Blocked<>(busy.leases(), () -> unavailable(busy)));
             case Outcome.Impossible why ->
-                    Optional.of(
-                            new Grants.Refused<>(
-                                    () -> new UnavailableException(why, addressee(), "")));
+                    Optional.of(new Grants.Refused<>(() -> unavailable(why)));
         };
     }
 
-    private Addressee addressee() {
-        return creation.isPresent() ? Addressee.ENGINE : Addressee.COMMAND;
+    private UnavailableException unavailable(Outcome.Unmet why) {
+        return new UnavailableException(
+                why,
+                creation.isPresent() ? Addressee.ENGINE : Addressee.COMMAND,
+                grants.keeper().remark(why.leases()));
     }
 
     private static Optional<Grants.Answer<Lease>> refused(RefusedException why) {

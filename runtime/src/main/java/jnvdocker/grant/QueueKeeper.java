@@ -285,18 +285,19 @@ public final class QueueKeeper {
                             give(place, chosen, holdings, terms.allowances());
                             return Walk.SERVED;
                         }
-                        choice.keep(place.ticket());
+                        choice = choice.keeping(place.ticket()).orElse(choice);
                     }
                     case Outcome.Busy others -> {
                         others.leases().forEach(lease -> busy.put(lease.id(), lease));
-                        boolean can = choice.keep(place.ticket());
+                        Optional<GpuChoice> keeping = choice.keeping(place.ticket());
                         place.stand(
-                                can
+                                keeping.isPresent()
                                         ? Place.Standing.inTurn(number, others)
                                         : Place.Standing.passed(
                                                 number,
                                                 others,
                                                 choice.scope(place.ticket().requested())));
+                        choice = keeping.orElse(choice);
                     }
                     case Outcome.Impossible why ->
                             refuse(place, number, Refusals.of(why, Addressee.COMMAND), choice);

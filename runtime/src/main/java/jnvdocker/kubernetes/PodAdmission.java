@@ -68,11 +68,10 @@ final class PodAdmission implements Grants.Bid<List<Gpu>> {
             return Optional.of(
                     new Grants.Refused<>(() -> new RefusedException(e.refusal().what(), advice)));
         }
-        if (!(outcome instanceof Outcome.Chosen)) {
+        if (outcome instanceof Outcome.Unmet unmet) {
             return Optional.of(
                     new Grants.Refused<>(() ->
-                            new RefusedException(
-                                    Refusals.of(outcome, Addressee.POD_AT_ADMISSION))));
+                            new RefusedException(Refusals.of(unmet, Addressee.POD_AT_ADMISSION))));
         }
         List<Gpu> free = PodRules.free(gpus, holdings);
         for (Gpu gpu : free) {

@@ -198,8 +198,8 @@ final class PodDevicePlugin implements DevicePlugin {
         }
         Outcome outcome =
                 choice.chosenBy(gpus, lease -> lease.isReservation() || PodKind.isOfPod(lease));
-        if (!(outcome instanceof Outcome.Chosen)) {
-            throw new RefusedException(Refusals.of(outcome, Addressee.POD_AT_ADMISSION));
+        if (outcome instanceof Outcome.Unmet unmet) {
+            throw new RefusedException(Refusals.of(unmet, Addressee.POD_AT_ADMISSION));
         }
     }
 

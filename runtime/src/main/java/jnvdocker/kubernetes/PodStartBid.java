@@ -171,7 +171,7 @@ final class PodStartBid implements Grants.Bid<List<Lease>> {
             return new Outcome.Chosen(List.of());
         }
         GpuChoice choice = rules.choice(holdings, unmanaged);
-        Optional<Outcome> barred = barred(open, choice);
+        Optional<Outcome.Unmet> barred = barred(open, choice);
         if (barred.isPresent()) {
             return barred.get();
         }
@@ -183,25 +183,25 @@ final class PodStartBid implements Grants.Bid<List<Lease>> {
             }
         }
         return outcome instanceof Outcome.Chosen
-                ? beyondLimits(open, holdings).orElse(outcome)
+                ? beyondLimits(open, holdings).<Outcome>map(it -> it).orElse(outcome)
                 : outcome;
     }
 
     /** What is reserved is checked again for what may have happened since. */
-    private static Optional<Outcome> barred(List<Gpu> open, GpuChoice choice) {
+    private static Optional<Outcome.Unmet> barred(List<Gpu> open, GpuChoice choice) {
         Requested requested = PodRules.requested(open);
         List<Verdict> verdicts = open.stream().map(gpu -> choice.verdict(gpu, requested)).toList();
-        Optional<Outcome> sick =
+        Optional<Outcome.Unmet> sick =
                 verdicts.stream()
                         .filter(it -> it.is(Verdict.Sick.class))
-                        .<Outcome>map(it -> new Outcome.Barred(it, List.of()))
+                        .<Outcome.Unmet>map(it -> new Outcome.Barred(it, List.of()))
                         .findFirst();
         return sick.isPresent()
                 ? sick
                 : verdicts.stream()
                         .map(Verdict::ofUses)
                         .filter(Verdict::isBusy)
-                        .<Outcome>map(it ->
+                        .<Outcome.Unmet>map(it ->
                                 new Outcome.Taken(requested.request(), List.of(it), List.of()))
                         .findFirst();
     }
@@ -210,7 +210,7 @@ final class PodStartBid implements Grants.Bid<List<Lease>> {
      * Whether the namespace of the pod may not have its GPUs, too. What others have reserved does
      * not count: each of two pods could keep the other from starting.
      */
-    private Optional<Outcome> beyondLimits(List<Gpu> open, Holdings holdings) {
+    private Optional<Outcome.Unmet> beyondLimits(List<Gpu> open, Holdings holdings) {
         Holdings started = holdings.without(lease -> !hasStarted(lease));
         return rules.terms()
                 .choice(started, UnmanagedUses.NONE, List.of())
@@ -228,7 +228,7 @@ final class PodStartBid implements Grants.Bid<List<Lease>> {
                         && (!lease.holder().details().isEmpty() || pod.get().uid().isEmpty());
     }
 
-    private static RefusedException refused(Outcome outcome) {
-        return new RefusedException(Refusals.of(outcome, Addressee.POD_AT_START));
+    private static RefusedException refused(Outcome.Unmet unmet) {
+        return new RefusedException(Refusals.of(unmet, Addressee.POD_AT_START));
     }
 }

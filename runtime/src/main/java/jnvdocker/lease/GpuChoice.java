@@ -23,24 +23,35 @@ import java.util.stream.Stream;
  * situation give the same choice.
  */
 public final class GpuChoice {
-    private Situation now;
+    private final Situation now;
 
     /** Many may wait for the same, which comes to the same until more is kept. */
-    private final Map<Requested, Scope> scopes = new ConcurrentHashMap<>();
+    private final Map<Requested, Scope> scopes;
 
-    private final Map<Requested, Outcome> outcomes = new ConcurrentHashMap<>();
+    private final Map<Requested, Outcome> outcomes;
+
+    private GpuChoice(Situation now) {
+        this.now = now;
+        scopes = new ConcurrentHashMap<>();
+        outcomes = new ConcurrentHashMap<>();
+    }
 
     /**
      * @param waiting the clients that have waited longer: nobody else gets the GPUs kept for them
      */
     public GpuChoice(Situation now, Collection<Ticket> waiting) {
-        this.now = now;
-        waiting.forEach(this::keep);
+        GpuChoice last = new GpuChoice(now);
+        for (Ticket ticket : waiting) {
+            last = last.keeping(ticket).orElse(last);
+        }
+        this.now = last.now;
+        scopes = last.scopes;
+        outcomes = last.outcomes;
     }
 
     /** The choice as if one more lease had begun. */
     public GpuChoice with(Lease lease) {
-        return new GpuChoice(now.with(lease), List.of());
+        return new GpuChoice(now.with(lease));
     }
 
     /** The verdict on a GPU for anybody who requests the whole of it at this moment. */
@@ -65,7 +76,7 @@ public final class GpuChoice {
 
     /** All leases of a GPU, the oldest first. */
     public List<Lease> holders(Gpu gpu) {
-        return now.holdings().holders(gpu);
+        return now.holders(gpu);
     }
 
     /** How many bytes of a GPU's memory its shares may have together; 0 if it is not shared. */
@@ -79,16 +90,16 @@ public final class GpuChoice {
     }
 
     /**
-     * From now on the free GPUs that the next client in the queue waits for are kept for it, and
-     * the rest of shared ones in place of those that are missing. They are no more than it needs,
-     * and none if it cannot be served, whichever GPUs others give back.
+     * The choice while the free GPUs that the next client in the queue waits for are kept for it,
+     * and the rest of shared ones in place of those that are missing. They are no more than it
+     * needs.
      *
-     * @return whether it can be served
+     * @return empty if it cannot be served, whichever GPUs others give back: none are kept for it
      */
-    public boolean keep(Ticket ticket) {
+    public Optional<GpuChoice> keeping(Ticket ticket) {
         Scope scope = scope(ticket.requested());
         if (!scope.canBeServed()) {
-            return false;
+            return Optional.empty();
         }
         List<Verdict> free =
                 scope.wanted().stream().filter(it -> it.isInService() && !it.isBusy()).toList();
@@ -108,12 +119,7 @@ public final class GpuChoice {
             kept.addAll(Scope.gpus(free));
             kept.addAll(Scope.gpus(rests));
         }
-        if (!kept.isEmpty()) {
-            now = now.keeping(kept, ticket);
-            scopes.clear();
-            outcomes.clear();
-        }
-        return true;
+        return Optional.of(kept.isEmpty() ? this : new GpuChoice(now.keeping(kept, ticket)));
     }
 
     private GpuPick pick(Scope scope) {
@@ -137,9 +143,7 @@ public final class GpuChoice {
     private Outcome decide(Requested requested) throws RefusedException {
         Scope scope = scope(requested);
         if (scope.isForOthers()) {
-            return Outcome.beyond(
-                    new Scope(requested, scope.all(), scope.all(), Optional.empty()).number(),
-                    elsewhere(requested.owner()));
+            return Outcome.beyond(scope.numberOfAll(), elsewhere(requested.owner()));
         }
         Outcome outcome =
                 switch (requested.request()) {
@@ -147,10 +151,10 @@ public final class GpuChoice {
                     case GpuRequest.All _ ->
                             scope.wanted().isEmpty()
                                     ? nothingUsable(scope)
-                                    : these(scope, scope.wanted());
+                                    : these(requested, scope.wanted(), scope.some());
                     case GpuRequest.Count count -> count(count, scope);
                     case GpuRequest.Devices(List<String> ids) ->
-                            these(scope, Scope.named(ids, scope.some()));
+                            these(requested, Scope.named(ids, scope.some()), scope.some());
                     case GpuRequest.With(String name) -> with(name, scope);
                 };
         // The user's own leases are named before those of others: the user can end them.
@@ -183,7 +187,7 @@ public final class GpuChoice {
                 || its.size() < lease.claim().gpus().size()) {
             return new Outcome.NotBeside(name, owner, own, false);
         }
-        Outcome outcome = these(scope, its);
+        Outcome outcome = these(scope.requested(), its, scope.some());
         return outcome instanceof Outcome.Chosen(List<Gpu> gpus, _, _)
                 ? new Outcome.Chosen(gpus, Optional.of(lease), Map.of())
                 : outcome;
@@ -192,7 +196,7 @@ public final class GpuChoice {
     /** The verdict for one whose party has the GPU, and whom no waiting client can keep from it. */
     private Verdict beside(Lease lease, Verdict verdict) {
         List<Lease> others =
-                now.holdings().opening(verdict.gpu()).stream()
+                now.opening(verdict.gpu()).stream()
                         .filter(other -> !other.claim().isBeside(lease.claim()))
                         .toList();
         Stream<Verdict.Reason> reasons =
@@ -214,20 +218,19 @@ public final class GpuChoice {
                         .filter(gpu ->
                                 holders(gpu).isEmpty()
                                         || !holders(gpu).stream().allMatch(its)
-                                        || !now.holdings().opening(gpu).isEmpty())
+                                        || !now.opening(gpu).isEmpty())
                         .map(gpu -> now.verdict(gpu, Requested.SCHEDULED))
                         .toList();
         List<String> ids = named.stream().map(Gpu::number).toList();
         Requested requested = Requested.SCHEDULED.with(new GpuRequest.Devices(ids), Set.of());
-        Scope scope = new Scope(requested, others, others, Optional.empty());
-        Outcome outcome = these(scope, others);
+        Outcome outcome = these(requested, others, others);
         return outcome instanceof Outcome.Chosen ? new Outcome.Chosen(named) : outcome;
     }
 
     /**
      * What the limits of a user make of GPUs that a scheduler has chosen; empty if they allow them.
      */
-    public Optional<Outcome> beyondLimits(Owner owner, List<ClaimedGpu> chosen) {
+    public Optional<Outcome.Unmet> beyondLimits(Owner owner, List<ClaimedGpu> chosen) {
         GpuRequest.Count number = new GpuRequest.Count(chosen.size());
         Requested requested = new Requested(number, owner);
         List<String> uuids = chosen.stream().map(ClaimedGpu::uuid).toList();
@@ -271,19 +274,19 @@ public final class GpuChoice {
                 .orElseGet(Outcome.NoGpu::new);
     }
 
-    private static Outcome these(Scope scope, List<Verdict> wanted) {
+    private static Outcome these(Requested requested, List<Verdict> wanted, List<Verdict> some) {
         Optional<Verdict> barred =
                 wanted.stream()
                         .filter(it -> it.is(Verdict.Sick.class) || it.is(Verdict.Nameless.class))
                         .findFirst()
                         .or(() -> wanted.stream().filter(Verdict::isBarred).findFirst());
         if (barred.isPresent()) {
-            return new Outcome.Barred(barred.get(), scope.free());
+            return new Outcome.Barred(barred.get(), Scope.free(some));
         }
         List<Verdict> busy = wanted.stream().filter(Verdict::isBusy).toList();
         return busy.isEmpty()
                 ? new Outcome.Chosen(Scope.gpus(wanted))
-                : new Outcome.Taken(scope.requested().request(), busy, scope.free());
+                : new Outcome.Taken(requested.request(), busy, Scope.free(some));
     }
 
     private Outcome count(GpuRequest.Count count, Scope scope) {

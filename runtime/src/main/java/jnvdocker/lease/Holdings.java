@@ -80,10 +80,19 @@ public record Holdings(
      * whose holders may open it come last.
      */
     public List<Lease> holders(Gpu gpu) {
+        return holders(gpu, allOf(gpu.uuid()).isEmpty() ? List.of() : opening(gpu));
+    }
+
+    /**
+     * All leases of a GPU likewise.
+     *
+     * @param opening those whose holders may open it
+     */
+    List<Lease> holders(Gpu gpu, List<Lease> opening) {
         List<Lease> own = allOf(gpu.uuid());
         return own.isEmpty()
                 ? of(gpu).stream().toList()
-                : Stream.concat(own.stream(), opening(gpu).stream()).toList();
+                : Stream.concat(own.stream(), opening.stream()).toList();
     }
 
     /** The leases of other GPUs whose holders may open this one, the oldest first. */

@@ -31,11 +31,16 @@ public sealed interface Outcome {
         }
     }
 
-    /** Others have GPUs that are needed, or the user has: that may change. */
-    sealed interface Busy extends Outcome {
-        /** The leases of the holders; a use without a lease has none here. */
-        List<Lease> leases();
+    /** The request is not met. */
+    sealed interface Unmet extends Outcome {
+        /** The leases that are in its way; a use without a lease has none here. */
+        default List<Lease> leases() {
+            return List.of();
+        }
     }
+
+    /** Others have GPUs that are needed, or the user has: that may change. */
+    sealed interface Busy extends Unmet {}
 
     /**
      * Needed GPUs are in use.
@@ -59,7 +64,7 @@ public sealed interface Outcome {
     }
 
     /** The request cannot be met, whatever holders end. */
-    sealed interface Impossible extends Outcome {}
+    sealed interface Impossible extends Unmet {}
 
     /** The user's limits never allow so many GPUs, or these. */
     record NeverAllowed(GpuRequest.Count requested, Quota.ForGood excess) implements Impossible {}
@@ -85,7 +90,7 @@ public sealed interface Outcome {
     record NotShared(GpuRequest.Count requested, Map<Gpu, Long> limits) implements Impossible {}
 
     /** The outcome of a request for so many GPUs that the limits of its user do not allow. */
-    static Outcome beyond(GpuRequest.Count requested, Quota.Excess excess) {
+    static Unmet beyond(GpuRequest.Count requested, Quota.Excess excess) {
         return switch (excess) {
             case Quota.ForNow now -> new OverQuota(requested, now);
             case Quota.ForGood ever -> new NeverAllowed(requested, ever);

@@ -17,17 +17,26 @@ import java.util.Optional;
  * @param all also on GPUs that its user may not have, and on those of which the user may not have
  *     as many as are requested
  * @param some on the others
+ * @param wanted of these, on those that can serve the request; none if it names one that is not
+ *     there
  * @param excess why the limits of the user do not allow the request now
  */
 public record Scope(
-        Requested requested, List<Verdict> all, List<Verdict> some, Optional<Quota.Excess> excess) {
+        Requested requested,
+        List<Verdict> all,
+        List<Verdict> some,
+        List<Verdict> wanted,
+        Optional<Quota.Excess> excess) {
 
     static Scope of(Situation now, Requested requested) {
         List<Verdict> all = now.verdicts(requested);
-        List<Verdict> allowed =
-                all.stream().filter(it -> !it.is(Verdict.NotAllowed.class)).toList();
-        Scope scope = new Scope(requested, all, within(now, requested, allowed), Optional.empty());
-        return new Scope(requested, all, scope.some, scope.excess(now));
+        List<Verdict> some = within(now, requested, allowed(all));
+        List<Verdict> wanted = wanted(requested, some);
+        return new Scope(requested, all, some, wanted, excess(now, requested, some, wanted));
+    }
+
+    private static List<Verdict> allowed(List<Verdict> all) {
+        return all.stream().filter(it -> !it.is(Verdict.NotAllowed.class)).toList();
     }
 
     /**
@@ -40,25 +49,31 @@ public record Scope(
             return allowed;
         }
         List<Verdict> suited = allowed.stream().filter(Verdict::isSuited).toList();
+        Map<Double, Boolean> fits = new HashMap<>();
         List<Verdict> fitting =
-                suited.stream().filter(it -> fits(now, requested, count, it.gpu())).toList();
+                suited.stream()
+                        .filter(it ->
+                                fits.computeIfAbsent(
+                                        now.traits().count(count.filter(), it.gpu()),
+                                        each -> fits(now, requested, count, each)))
+                        .toList();
         return fitting.size() < count.gpus() || fitting.size() == suited.size() ? allowed : fitting;
     }
 
     private static boolean fits(
-            Situation now, Requested requested, GpuRequest.Count count, Gpu gpu) {
-        double gpus = count.gpus() * now.traits().count(count.filter(), gpu);
-        return now.quota().excess(requested.owner(), Quota.Amount.of(count, gpus)).isEmpty();
+            Situation now, Requested requested, GpuRequest.Count count, double each) {
+        Quota.Amount amount = Quota.Amount.of(count, count.gpus() * each);
+        return now.quota().excess(requested.owner(), amount).isEmpty();
     }
 
-    private Optional<Quota.Excess> excess(Situation now) {
-        List<Verdict> wanted = wanted();
+    private static Optional<Quota.Excess> excess(
+            Situation now, Requested requested, List<Verdict> some, List<Verdict> wanted) {
         Quota.Amount amount =
                 requested.request() instanceof GpuRequest.Count count
                         ? Quota.Amount.of(count, now.traits().count(count, gpus(some)))
                         : new Quota.Amount(
                                 wanted.isEmpty()
-                                        ? needed()
+                                        ? needed(requested, wanted)
                                         : wanted.stream().mapToDouble(it -> it.gpu().count()).sum(),
                                 0);
         return now.quota().excess(requested.owner(), amount);
@@ -66,8 +81,7 @@ public record Scope(
 
     /** Whether the request is for GPUs that its user may not have. */
     boolean isForOthers() throws RefusedException {
-        List<Verdict> allowed =
-                all.stream().filter(it -> !it.is(Verdict.NotAllowed.class)).toList();
+        List<Verdict> allowed = allowed(all);
         return allowed.size() < all.size()
                 && switch (requested.request()) {
                     case GpuRequest.None _, GpuRequest.With _ -> false;
@@ -95,11 +109,14 @@ public record Scope(
 
     /** The GPUs that nobody has, and whole. */
     List<Gpu> free() {
-        return gpus(some.stream().filter(Verdict::isFree).toList());
+        return free(some);
     }
 
-    /** Those that can serve the request; none if it names one that is not there. */
-    public List<Verdict> wanted() {
+    static List<Gpu> free(List<Verdict> verdicts) {
+        return gpus(verdicts.stream().filter(Verdict::isFree).toList());
+    }
+
+    private static List<Verdict> wanted(Requested requested, List<Verdict> some) {
         return switch (requested.request()) {
             // Such a request does not wait.
             case GpuRequest.None _, GpuRequest.With _ -> List.of();
@@ -116,10 +133,10 @@ public record Scope(
     }
 
     /** How many of those; never 0, so that a request for all of no GPUs is not served. */
-    int needed() {
+    private static int needed(Requested requested, List<Verdict> wanted) {
         return switch (requested.request()) {
             case GpuRequest.None _, GpuRequest.With _ -> 0;
-            case GpuRequest.All _ -> Math.max(1, wanted().size());
+            case GpuRequest.All _ -> Math.max(1, wanted.size());
             case GpuRequest.Count(int count, _) -> count;
             case GpuRequest.Devices(List<String> ids) -> ids.size();
         };
@@ -127,13 +144,24 @@ public record Scope(
 
     /** As many GPUs as are requested, whole or shares, whichever they are. */
     GpuRequest.Count number() {
-        return new GpuRequest.Count(Math.max(1, needed()), GpuFilter.sharing(requested.share()));
+        return number(wanted);
+    }
+
+    /** As many likewise, if the user might have all GPUs. */
+    GpuRequest.Count numberOfAll() {
+        return number(wanted(requested, all));
+    }
+
+    private GpuRequest.Count number(List<Verdict> those) {
+        return new GpuRequest.Count(
+                Math.max(1, needed(requested, those)), GpuFilter.sharing(requested.share()));
     }
 
     /** Whether it can be served without its user giving anything back. */
     boolean canBeServed() {
         return excess.isEmpty()
-                && wanted().stream().filter(Verdict::mayComeFree).count() >= needed();
+                && wanted.stream().filter(Verdict::mayComeFree).count()
+                        >= needed(requested, wanted);
     }
 
     /** Whether the configuration never allows the request. */
@@ -143,7 +171,7 @@ public record Scope(
 
     /** The GPUs out of service and without a name for which it cannot be served. */
     public List<Verdict> barred() {
-        List<Verdict> those = requested.request() instanceof GpuRequest.All ? some : wanted();
+        List<Verdict> those = requested.request() instanceof GpuRequest.All ? some : wanted;
         return those.stream().filter(Verdict::isBarred).toList();
     }
 

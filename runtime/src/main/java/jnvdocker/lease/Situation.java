@@ -41,14 +41,14 @@ public final class Situation {
      *
      * @param leases as a verdict has them
      * @param holders all of them, if the GPU is not shared either
-     * @param opened whether holders of other GPUs may open it
+     * @param opening those of other GPUs, whose holders may open it
      * @param uses without a lease
      */
     private record Facts(
             Optional<Cordon> cordon,
             List<Lease> leases,
             List<Lease> holders,
-            boolean opened,
+            List<Lease> opening,
             List<Share> shares,
             List<GpuUse> uses) {}
 
@@ -153,7 +153,7 @@ public final class Situation {
     }
 
     private Verdict verdict(Gpu gpu, Requested requested, Allowance allowance) {
-        Facts its = facts.computeIfAbsent(gpu, this::facts);
+        Facts its = its(gpu);
         List<Verdict.Reason> reasons = new ArrayList<>();
         gpu.trouble().map(Verdict.Sick::new).ifPresent(reasons::add);
         if (!gpu.hasUuid()) {
@@ -184,9 +184,23 @@ public final class Situation {
         return new Verdict(gpu, its.leases(), left, reasons);
     }
 
+    /** All leases of a GPU, the oldest first. */
+    List<Lease> holders(Gpu gpu) {
+        return its(gpu).holders();
+    }
+
+    /** The leases of other GPUs whose holders may open this one. */
+    List<Lease> opening(Gpu gpu) {
+        return its(gpu).opening();
+    }
+
+    private Facts its(Gpu gpu) {
+        return facts.computeIfAbsent(gpu, this::facts);
+    }
+
     private Facts facts(Gpu gpu) {
         List<Lease> opening = holdings.opening(gpu);
-        List<Lease> holders = holdings.holders(gpu);
+        List<Lease> holders = holdings.holders(gpu, opening);
         List<Share> shares = holdings.shares(gpu.uuid());
         List<Lease> leases =
                 shares.isEmpty()
@@ -198,7 +212,7 @@ public final class Situation {
                 new Cordons(policy, holdings.cordoned()).of(gpu),
                 leases,
                 holders,
-                !opening.isEmpty(),
+                opening,
                 shares,
                 unmanaged.of(gpu));
     }
@@ -218,7 +232,7 @@ public final class Situation {
 
     private Optional<Verdict.Held> held(Gpu gpu, Facts its, long left, Requested requested) {
         boolean isEnough =
-                !its.opened()
+                its.opening().isEmpty()
                         && requested.share().filter(share -> share.bytes() <= left).isPresent();
         return its.leases().isEmpty() || isEnough
                 ? Optional.empty()

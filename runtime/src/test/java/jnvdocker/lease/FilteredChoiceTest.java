@@ -156,11 +156,11 @@ class FilteredChoiceTest {
                         Instant.EPOCH,
                         0);
         GpuChoice choice = choice(TRAITS, List.of(TestingLeases.held(1, ALICE, "train", LARGE)));
-        assertTrue(choice.keep(ticket));
+        choice = choice.keeping(ticket).orElseThrow();
         assertEquals(Optional.of(ticket), choice.verdict(LARGER).keptFor());
         assertEquals(List.of(T4, SMALL), chosen(choice, "2"));
         GpuChoice blind = choice(GpuTraits.UNKNOWN, List.of());
-        assertFalse(blind.keep(ticket));
+        assertTrue(blind.keeping(ticket).isEmpty());
         assertEquals(
                 "NVML does not report the memory of GPUs 0-3",
                 LastingText.of(blind.scope(ticket.requested())));
@@ -210,7 +210,7 @@ class FilteredChoiceTest {
                                 Optional.empty()),
                         Instant.EPOCH,
                         0);
-        choice.keep(ticket);
+        choice = choice.keeping(ticket).orElseThrow();
         assertEquals(List.of(gpus.get(2), gpus.get(3)), chosen(choice, "2"));
     }
 }

@@ -7,7 +7,6 @@ import static jnvdocker.lease.TestingLeases.BOB;
 import static jnvdocker.lease.TestingLeases.held;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -103,10 +102,11 @@ class InstanceLimitTest {
     void onlyWhatIsWithinTheLimitIsKeptForAClient() throws Exception {
         Lease[] leases = {held(1, BOB, "x", TWO, ONE), held(2, BOB, "y", B)};
         GpuChoice choice = choice(MIXED, 2, leases);
-        assertTrue(choice.keep(TestingLeases.ticket(1, BOB, new GpuRequest.Count(1))));
+        Ticket ticket = TestingLeases.ticket(1, BOB, new GpuRequest.Count(1));
+        choice = choice.keeping(ticket).orElseThrow();
         assertTrue(refusal(choice, "1").contains("kept for bob"));
         choice = choice(MIXED, 1, leases);
-        assertFalse(choice.keep(TestingLeases.ticket(1, BOB, new GpuRequest.Count(1))));
+        assertTrue(choice.keeping(ticket).isEmpty());
         assertEquals(List.of(FOUR), chosen(choice, "1"));
     }
 

@@ -106,10 +106,10 @@ class LimitedChoiceTest {
         Limits limits = limits(List.of(), rules("alice", List.of("1", "2")));
         Lease other = TestingLeases.held(1, BOB, "train", B);
         GpuChoice choice = choice(limits, other);
-        assertTrue(choice.keep(TestingLeases.ticket(1, ALICE, count(2))));
+        choice = choice.keeping(TestingLeases.ticket(1, ALICE, count(2))).orElseThrow();
         assertEquals(List.of(A), chosen(choice.of(new Requested(count(1), BOB))));
         assertFalse(chosen(choice(limits, other).of(new Requested(count(2), BOB))).isEmpty());
-        assertFalse(choice.keep(TestingLeases.ticket(2, ALICE, count(3))));
+        assertTrue(choice.keeping(TestingLeases.ticket(2, ALICE, count(3))).isEmpty());
     }
 
     @Test
@@ -165,7 +165,7 @@ class LimitedChoiceTest {
                             + " \\(.*\\), and gets GPUs again from 2024-01-08 \\d\\d:00; wait with"
                             + " --gpu-wait"),
                 refusal);
-        assertFalse(choice.keep(TestingLeases.ticket(1, ALICE, count(1))));
+        assertTrue(choice.keeping(TestingLeases.ticket(1, ALICE, count(1))).isEmpty());
         assertFalse(choice.scope(new Requested(count(1), ALICE)).isForbidden());
     }
 

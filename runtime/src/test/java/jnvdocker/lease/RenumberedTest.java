@@ -13,7 +13,6 @@ import static jnvdocker.lease.TestingLeases.part;
 import static jnvdocker.lease.TestingLeases.ticket;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
-import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
@@ -98,10 +97,10 @@ class RenumberedTest {
     @Test
     void whoWaitsForItIsServedWhenThatHolderEnds() {
         GpuChoice choice = choice(TRAIN);
-        assertTrue(choice.keep(ticket(1, BOB, device(B))));
+        choice = choice.keeping(ticket(1, BOB, device(B))).orElseThrow();
         assertEquals(List.of(), List.copyOf(choice.keepers()));
         // One's own does not end by waiting.
-        assertFalse(choice.keep(ticket(2, ALICE, device(B))));
+        assertTrue(choice.keeping(ticket(2, ALICE, device(B))).isEmpty());
     }
 
     @Test

@@ -23,11 +23,10 @@ public final class Refusals {
     private Refusals() {}
 
     /** The refusal of a request that was not met. */
-    public static Refusal of(Outcome outcome, Addressee to) {
-        return switch (outcome) {
+    public static Refusal of(Outcome.Unmet unmet, Addressee to) {
+        return switch (unmet) {
             case Outcome.Busy busy -> busy(busy, to);
             case Outcome.Impossible why -> impossible(why, to);
-            case Outcome.Chosen _ -> throw new IllegalArgumentException("GPUs were chosen");
         };
     }
 

@@ -115,7 +115,9 @@ class ChoiceTextTest {
                 TestingLeases.choice(
                         gpus, GpuTraits.UNKNOWN, holdings, UnmanagedUses.NONE, List.of(), policy);
         Ticket ticket = TestingLeases.ticket(1, TestingLeases.ALICE, ALL);
-        return Refusals.of(choice.of(ticket.requested()), new Addressee.ByDefault(ALL, byEngine));
+        return Refusals.of(
+                assertInstanceOf(Outcome.Unmet.class, choice.of(ticket.requested())),
+                new Addressee.ByDefault(ALL, byEngine));
     }
 
     /** Otherwise a waiting client would read the same words again, or miss some. */
@@ -161,7 +163,7 @@ class ChoiceTextTest {
                             : new GpuRequest.Count(1 + random.nextInt(all.size()));
             Ticket ticket = TestingLeases.ticket(2, TestingLeases.ALICE, request);
             if (choice.of(ticket.requested()) instanceof Outcome.Busy busy
-                    && !choice.keep(ticket)) {
+                    && choice.keeping(ticket).isEmpty()) {
                 Scope scope = choice.scope(ticket.requested());
                 String reason = brief(ChoiceText.reason(busy));
                 for (LastingText.Clause clause : LastingText.clauses(scope, Optional.of(busy))) {
