@@ -99,7 +99,7 @@ public final class ClaimStarts {
         Duration patience = Keeper.Caller.VERB.patience;
         Mounted mounted =
                 grants.take(
-                        new Mounting(claim, use, caller),
+                        new Start(claim, use, caller)::attempt,
                         grants.patience(
                                 patience,
                                 Optional.of(pace.nanos() + patience.toNanos()),
@@ -137,8 +137,8 @@ public final class ClaimStarts {
      */
     private record Another(Lease lease, boolean known) implements Mounted {}
 
-    /** A start of a claim's container. */
-    private final class Mounting implements Grants.Attempt<Mounted> {
+    /** A start of a claim's container, decided by the rules as they are. */
+    private final class Start implements Grants.Bid<Mounted> {
         private final Claim claim;
         private final String use;
         private final ProcessId caller;
@@ -150,32 +150,33 @@ public final class ClaimStarts {
         /** Whether a lease has ended between its reading and the decision. */
         private boolean changed;
 
-        Mounting(Claim claim, String use, ProcessId caller) {
+        private Optional<Supply.Terms> terms = Optional.empty();
+
+        Start(Claim claim, String use, ProcessId caller) {
             this.claim = claim;
             this.use = use;
             this.caller = caller;
         }
 
-        @Override
-        public Grants.Answer<Mounted> make() throws RefusedException, IOException {
+        Grants.Answer<Mounted> attempt() throws RefusedException, IOException {
             for (int attempt = 1; ; attempt++) {
-                Grants.Answer<Mounted> outcome;
+                Grants.Answer<Mounted> answer;
                 // The usual mount is of a lease that goes on: its GPUs are not read again.
-                Optional<Supply.Terms> terms =
-                        changed || Start.needsTerms(claim, registry.holdings())
+                terms =
+                        changed || needsTerms(registry.holdings())
                                 ? Optional.of(supply.terms(claim.owner(), List.of()))
                                 : Optional.empty();
                 try {
-                    outcome = grants.decide(new Start(claim, use, caller, past, terms));
+                    answer = grants.decide(this);
                 } catch (RegistryException e) {
                     return new Grants.Granted<>(new Held(unwritten(e)));
                 }
-                if (outcome instanceof Grants.Granted(Changed _)) {
+                if (answer instanceof Grants.Granted(Changed _)) {
                     changed = true;
                     continue;
                 }
-                if (!(outcome instanceof Grants.Granted(Another(Lease lease, boolean known)))) {
-                    return outcome;
+                if (!(answer instanceof Grants.Granted(Another(Lease lease, boolean known)))) {
+                    return answer;
                 }
                 if (attempt == ATTEMPTS) {
                     throw ClaimUsers.twice(claim, lease, users.of(claim));
@@ -208,26 +209,9 @@ public final class ClaimStarts {
                     failure.getMessage());
             return own.get();
         }
-    }
-
-    /** A start by the rules of one moment. */
-    private final class Start implements Grants.Bid<Mounted> {
-        private final Claim claim;
-        private final String use;
-        private final ProcessId caller;
-        private final Past past;
-        private final Optional<Supply.Terms> terms;
-
-        Start(Claim claim, String use, ProcessId caller, Past past, Optional<Supply.Terms> terms) {
-            this.claim = claim;
-            this.use = use;
-            this.caller = caller;
-            this.past = past;
-            this.terms = terms;
-        }
 
         /** Whether the decision depends on more than the lease that the claim has. */
-        static boolean needsTerms(Claim claim, Holdings holdings) {
+        private boolean needsTerms(Holdings holdings) {
             Optional<Lease> own = holdings.ofClaim(claim.id());
             return own.isEmpty() || own.get().isReservation() && !wasJustMade(own.get(), holdings);
         }
@@ -236,7 +220,7 @@ public final class ClaimStarts {
         @Override
         public boolean needsScan(Holdings holdings) {
             return terms.isPresent()
-                    && needsTerms(claim, holdings)
+                    && needsTerms(holdings)
                     && (holdings.ofClaim(claim.id()).isPresent() || holdings.on(claim).isEmpty());
         }
 
@@ -262,7 +246,7 @@ public final class ClaimStarts {
         @Override
         public Optional<Grants.Answer<Mounted>> decide(
                 LeaseWriter leases, Map<String, List<GpuUse>> uses) {
-            if (terms.isEmpty() && needsTerms(claim, leases.holdings())) {
+            if (terms.isEmpty() && needsTerms(leases.holdings())) {
                 return Optional.of(new Grants.Granted<>(new Changed()));
             }
             return Optional.of(
@@ -274,8 +258,7 @@ public final class ClaimStarts {
         /** The claim's lease begins, or goes on, unless others have its GPUs. */
         private Grants.Answer<Mounted> outcome(LeaseWriter leases, UnmanagedUses unmanaged) {
             Holdings holdings = leases.holdings();
-            boolean again =
-                    past instanceof Past.Over(Lease lease, String evidenceOfEnd)
+            boolean again = past instanceof Past.Over(Lease lease, String evidenceOfEnd)
                             && keeper.endAsSeen(leases, lease, evidenceOfEnd, Ground.GONE);
             Optional<Lease> own = again ? Optional.empty() : holdings.ofClaim(claim.id());
             if (own.isPresent()) {
@@ -365,7 +348,9 @@ public final class ClaimStarts {
         Life life = evidence.of(lease);
         if (life instanceof Life.Gone(String why)) {
             boolean isGuest = users.isGuestOfStopped(claim);
-            return isGuest ? Optional.empty() : Optional.of(new Past.Over(lease, why));
+            return isGuest
+                    ? Optional.empty()
+                    : Optional.of(new Past.Over(lease, why));
         }
         boolean isGuest =
                 !known

@@ -98,6 +98,11 @@ public record Claim(
         return new Claim(key, known, known.owner(), gpus, created, container, party);
     }
 
+    /** A copy with some of its GPUs. */
+    public Claim of(List<ClaimedGpu> some) {
+        return new Claim(key, origin, owner, some, created, container, party);
+    }
+
     /** The name of its container, or its id until it has a name; or the process's program. */
     public String displayName() {
         return container.map(ContainerRef::name).orElse("(" + origin.title() + ")");

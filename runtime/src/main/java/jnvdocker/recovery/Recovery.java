@@ -286,37 +286,34 @@ final class Recovery {
         Map<String, Lease> before = registry.liveByClaim();
         for (HolderKind kind : evidence.kinds()) {
             for (HolderKind.Stray stray : kind.strays(gpus)) {
-                makeWay(
-                        claim(stray, stray.gpus()),
-                        before,
-                        other -> !evidence.kind(other).equals(kind));
-                adopt(stray);
+                Claim claim = claim(stray);
+                makeWay(claim, before, other -> !evidence.kind(other).equals(kind));
+                adopt(stray, claim);
             }
         }
     }
 
-    private void adopt(HolderKind.Stray stray) throws IOException {
+    private void adopt(HolderKind.Stray stray, Claim claim) throws IOException {
         registry.decide(leases -> {
-            List<Gpu> free =
-                    stray.gpus().stream()
+            List<ClaimedGpu> free =
+                    claim.gpus().stream()
                             .filter(gpu -> leases.holdings().of(gpu).isEmpty())
                             .filter(gpu -> !leases.wasReleased(stray.origin(), gpu.uuid()))
                             .toList();
             if (!free.isEmpty()) {
-                Claim claim = claim(stray, free);
-                leases.add(claim, Optional.empty());
-                leases.recover(claim, stray.holder());
+                leases.add(claim.of(free), Optional.empty());
+                leases.recover(claim.of(free), stray.holder());
             }
             return null;
         });
     }
 
-    private Claim claim(HolderKind.Stray stray, List<Gpu> gpus) {
+    private Claim claim(HolderKind.Stray stray) {
         return new Claim(
                 registry.newKey(),
                 stray.origin(),
                 stray.origin().owner(),
-                gpus.stream().map(ClaimedGpu::of).toList(),
+                stray.gpus().stream().map(ClaimedGpu::of).toList(),
                 registry.now(),
                 stray.container());
     }
