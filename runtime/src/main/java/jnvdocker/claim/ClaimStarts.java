@@ -20,10 +20,10 @@ import jnvdocker.lease.text.Addressee;
 import jnvdocker.lease.text.HoldersText;
 import jnvdocker.lease.text.Refusals;
 import jnvdocker.posix.ProcessId;
-import jnvdocker.registry.Ground;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.registry.LeaseWriter;
 import jnvdocker.registry.RegistryException;
+import jnvdocker.registry.SeenEnd;
 import jnvdocker.supply.Supply;
 import jnvdocker.use.GpuUse;
 import jnvdocker.words.RefusedException;
@@ -116,7 +116,7 @@ public final class ClaimStarts {
         record GoesOn() implements Past {}
 
         /** It was of an earlier start, which is over. */
-        record Over(Lease lease, String evidence) implements Past {}
+        record Over(SeenEnd end) implements Past {}
     }
 
     /** The result of a mount. */
@@ -258,8 +258,7 @@ public final class ClaimStarts {
         /** The claim's lease begins, or goes on, unless others have its GPUs. */
         private Grants.Answer<Mounted> outcome(LeaseWriter leases, UnmanagedUses unmanaged) {
             Holdings holdings = leases.holdings();
-            boolean again = past instanceof Past.Over(Lease lease, String evidenceOfEnd)
-                            && keeper.endAsSeen(leases, lease, evidenceOfEnd, Ground.GONE);
+            boolean again = past instanceof Past.Over(SeenEnd end) && keeper.endAsSeen(leases, end);
             Optional<Lease> own = again ? Optional.empty() : holdings.ofClaim(claim.id());
             if (own.isPresent()) {
                 return own.get().isReservation()
@@ -272,7 +271,7 @@ public final class ClaimStarts {
                 return new Grants.Blocked<>(others, () -> held(claim, others));
             }
             return again
-                    ? begin(leases, ((Past.Over) past).lease().left(holdings.now()))
+                    ? begin(leases, ((Past.Over) past).end().lease().left(holdings.now()))
                     : first(leases, unmanaged);
         }
 
@@ -350,7 +349,7 @@ public final class ClaimStarts {
             boolean isGuest = users.isGuestOfStopped(claim);
             return isGuest
                     ? Optional.empty()
-                    : Optional.of(new Past.Over(lease, why));
+                    : Optional.of(new Past.Over(SeenEnd.gone(lease, why)));
         }
         boolean isGuest =
                 !known

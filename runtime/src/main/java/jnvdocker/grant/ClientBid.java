@@ -14,6 +14,7 @@ import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.lease.text.Addressee;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.registry.LeaseWriter;
+import jnvdocker.registry.SeenEnd;
 import jnvdocker.request.GpuFilter;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.supply.Supply;
@@ -149,7 +150,7 @@ final class ClientBid implements Grants.Bid<Lease> {
      */
     Outcome outcome(Holdings all, Map<String, List<GpuUse>> uses) throws RefusedException {
         UnmanagedUses unmanaged = terms.unmanaged(uses);
-        Optional<Lease> earlier = creation.flatMap(it -> it.earlier(all)).map(Creation.Over::lease);
+        Optional<Lease> earlier = creation.flatMap(it -> it.earlier(all)).map(SeenEnd::lease);
         Holdings holdings =
                 earlier.map(past ->
                                 all.without(lease ->

@@ -14,9 +14,9 @@ import jnvdocker.lease.Origin;
 import jnvdocker.lease.Outcome;
 import jnvdocker.lease.Request;
 import jnvdocker.lease.Requested;
-import jnvdocker.registry.Ground;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.registry.LeaseWriter;
+import jnvdocker.registry.SeenEnd;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.supply.Supply;
 import jnvdocker.use.GpuUse;
@@ -187,13 +187,11 @@ public final class Grants {
             Optional<Creation> creation,
             Outcome.Chosen chosen,
             Allowances allowances) {
-        Optional<Creation.Over> over = creation.flatMap(it -> it.earlier(leases.holdings()));
-        if (over.isPresent()
-                && !keeper.endAsSeen(
-                        leases, over.get().lease(), over.get().evidence(), Ground.GONE)) {
+        Optional<SeenEnd> end = creation.flatMap(it -> it.earlier(leases.holdings()));
+        if (end.isPresent() && !keeper.endAsSeen(leases, end.get())) {
             return Optional.empty();
         }
-        Optional<Lease> earlier = over.map(Creation.Over::lease);
+        Optional<Lease> earlier = end.map(SeenEnd::lease);
         Requested requested = request.requested();
         Holdings holdings = leases.holdings();
         Optional<Lease> beside =

@@ -1,8 +1,7 @@
 package jnvdocker.holder;
 
-import jnvdocker.lease.Lease;
 import jnvdocker.posix.ProcessId;
-import jnvdocker.registry.Ground;
+import jnvdocker.registry.SeenEnd;
 import jnvdocker.use.GpuUse;
 
 import java.io.IOException;
@@ -20,7 +19,7 @@ public final class Memory {
     final Map<ProcessId, GpuUse.User> users = new ConcurrentHashMap<>();
 
     private Optional<IOException> failure = Optional.empty();
-    private Optional<Over> over = Optional.empty();
+    private Optional<SeenEnd> over = Optional.empty();
     private Optional<String> stopped = Optional.empty();
     private Optional<Kept> kept = Optional.empty();
     private Optional<Quiet> quiet = Optional.empty();
@@ -34,13 +33,6 @@ public final class Memory {
 
     /** When podman was last seen to decide about its container. */
     private Optional<Pace.Moment> monitored = Optional.empty();
-
-    /**
-     * The word that the holder of a lease has ended for good.
-     *
-     * @param seen the lease that it is about: by now it may be another start's
-     */
-    public record Over(Lease seen, String evidence, Ground ground) {}
 
     /**
      * Why a lease does not end though nothing of its holder lives.
@@ -74,13 +66,13 @@ public final class Memory {
     }
 
     /** Its holder has ended for good: to be judged by the next check. */
-    public synchronized void say(Over word) {
+    public synchronized void say(SeenEnd word) {
         over = Optional.of(word);
     }
 
     /** The last word of that kind since it was asked for. */
-    public synchronized Optional<Over> word() {
-        Optional<Over> last = over;
+    public synchronized Optional<SeenEnd> word() {
+        Optional<SeenEnd> last = over;
         over = Optional.empty();
         return last;
     }

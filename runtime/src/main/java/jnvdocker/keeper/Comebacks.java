@@ -12,6 +12,7 @@ import jnvdocker.lease.Lease;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.registry.Ground;
 import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.registry.SeenEnd;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -81,10 +82,9 @@ final class Comebacks {
     @FunctionalInterface
     interface Ending {
         /**
-         * @param evidence of the end
          * @return false when something of it lives, or has been left behind
          */
-        boolean end(Lease lease, String evidence, Ground ground) throws IOException;
+        boolean end(SeenEnd end) throws IOException;
     }
 
     Comebacks(
@@ -208,7 +208,7 @@ final class Comebacks {
             LOG.info("claim {} keeps its GPUs: {}", lease.claim().id(), why.get());
         }
         if (outlook instanceof Over(String end, Ground ground)) {
-            if (!ending.end(lease, end, ground)) {
+            if (!ending.end(new SeenEnd(lease, end, ground))) {
                 // A sweep checks again what was left behind.
                 return new Open(memory.kept().isPresent() ? Optional.empty() : Optional.of(STEP));
             }

@@ -15,6 +15,7 @@ import jnvdocker.registry.Ground;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.registry.LeaseWriter;
 import jnvdocker.registry.RegistryException;
+import jnvdocker.registry.SeenEnd;
 
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
@@ -243,17 +244,17 @@ public final class Keeper implements AutoCloseable {
 
     private void check(Lease lease, Life life) throws IOException {
         Memory memory = evidence.memory(lease);
-        Optional<Memory.Over> word = memory.word().filter(it -> lease.isStill(it.seen()));
+        Optional<SeenEnd> word = memory.word().filter(it -> lease.isStill(it.lease()));
         if (life instanceof Life.Running) {
             memory.settled();
         } else if (isMountedUnwritten(lease)) {
             // A word about it may be about its last start: no row tells the two apart.
         } else if (word.isPresent() && !(life instanceof Life.Unknown)) {
-            endNow(word.get().seen(), word.get().evidence(), word.get().ground());
+            endNow(word.get());
         } else if (!isOver(lease)) {
             comebacks.find(lease, Duration.ZERO);
         } else if (life instanceof Life.Gone(String why)) {
-            endNow(lease, why, Ground.GONE);
+            endNow(SeenEnd.gone(lease, why));
         }
     }
 
@@ -416,8 +417,9 @@ public final class Keeper implements AutoCloseable {
      * @return false when it has not ended, since something of its holder lives
      * @throws IOException when the end cannot be written
      */
-    public boolean end(Lease seen, String why, Ground ground) throws IOException {
-        evidence.memory(seen).say(new Memory.Over(seen, why, ground));
+    public boolean end(SeenEnd end) throws IOException {
+        Lease seen = end.lease();
+        evidence.memory(seen).say(end);
         awaitCheck(List.of(seen));
         throwFailure(seen);
         return registry.stillLive(List.of(seen)).isEmpty();
@@ -430,9 +432,9 @@ public final class Keeper implements AutoCloseable {
      *
      * @return false when it has ended meanwhile, or is another one by now
      */
-    public boolean endAsSeen(LeaseWriter leases, Lease seen, String why, Ground ground) {
-        boolean ended = leases.end(seen, why, ground);
-        if (ended && ground == Ground.FORCE) {
+    public boolean endAsSeen(LeaseWriter leases, SeenEnd end) {
+        boolean ended = leases.end(end);
+        if (ended && end.ground() == Ground.FORCE) {
             forced.incrementAndGet();
         }
         return ended;
@@ -459,17 +461,18 @@ public final class Keeper implements AutoCloseable {
      *
      * @return false when it stays, has ended meanwhile, or is another one by now
      */
-    private boolean endNow(Lease lease, String why, Ground ground) throws IOException {
-        boolean byForce = ground == Ground.FORCE;
+    private boolean endNow(SeenEnd end) throws IOException {
+        Lease lease = end.lease();
+        boolean byForce = end.ground() == Ground.FORCE;
         if (!byForce && isLeftBehind(lease)) {
             return false;
         }
-        String evidenceOfEnd = byForce ? why : evidence.memory(lease).ofEnd(why);
+        String why = byForce ? end.evidence() : evidence.memory(lease).ofEnd(end.evidence());
         synchronized (this) {
             // The next holder may have its GPUs by now.
             if (registry.stillLive(List.of(lease)).stream().noneMatch(now -> now.isStill(lease))
                     || !isClean(lease, byForce)
-                    || !write(lease, evidenceOfEnd, ground)) {
+                    || !write(new SeenEnd(lease, why, end.ground()))) {
                 return false;
             }
         }
@@ -499,9 +502,9 @@ public final class Keeper implements AutoCloseable {
         }
     }
 
-    private boolean write(Lease lease, String why, Ground ground) throws IOException {
+    private boolean write(SeenEnd end) throws IOException {
         try {
-            boolean ended = registry.decide(leases -> endAsSeen(leases, lease, why, ground));
+            boolean ended = registry.decide(leases -> endAsSeen(leases, end));
             unwrittenEnd = ended ? Optional.empty() : unwrittenEnd;
             return ended;
         } catch (RegistryException e) {
@@ -516,7 +519,7 @@ public final class Keeper implements AutoCloseable {
      * @return false when it has ended meanwhile, or is another one by now
      */
     public boolean endUnused(Lease seen, String why) throws IOException {
-        return endNow(seen, why, Ground.GONE);
+        return endNow(SeenEnd.gone(seen, why));
     }
 
     /**
@@ -525,7 +528,7 @@ public final class Keeper implements AutoCloseable {
      * @return false when it has ended meanwhile, or is another one by now
      */
     public boolean endByForce(Lease seen, String why) throws IOException {
-        return endNow(seen, why, Ground.FORCE);
+        return endNow(new SeenEnd(seen, why, Ground.FORCE));
     }
 
     /**

@@ -22,8 +22,8 @@ import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.ClaimFiles;
 import jnvdocker.registry.ClaimStore;
-import jnvdocker.registry.Ground;
 import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.registry.SeenEnd;
 import jnvdocker.use.RunningContainer;
 
 import org.slf4j.Logger;
@@ -119,7 +119,7 @@ public final class Reconciler {
         HostView view = evidence.view();
         for (Lease lease : live) {
             if (which.test(lease) && evidence.of(lease, view) instanceof Life.Gone(String why)) {
-                keeper.end(lease, why, Ground.GONE);
+                keeper.end(SeenEnd.gone(lease, why));
             }
         }
     }
@@ -281,7 +281,7 @@ public final class Reconciler {
                 if (engine.hasSuccessor(its.get(), LIMIT)) {
                     keeper.recheck(lease.claim().id());
                 } else {
-                    keeper.end(lease, why, Ground.GONE);
+                    keeper.end(SeenEnd.gone(lease, why));
                 }
             }
         }
@@ -301,7 +301,7 @@ public final class Reconciler {
         Optional<Lease> lease = registry.liveOf(claim);
         if (lease.isPresent() && evidence.of(lease.get()) instanceof Life.Gone(String why)) {
             // It cannot start again, so nobody need wait for that.
-            keeper.end(lease.get(), why, Ground.GONE);
+            keeper.end(SeenEnd.gone(lease.get(), why));
         }
         if (!removeOrUnname(claim)) {
             reconcile();

@@ -324,11 +324,12 @@ public final class LeaseWriter {
      *
      * @return whether it has ended by this
      */
-    public boolean end(Lease seen, String why, Ground ground) {
+    public boolean end(SeenEnd end) {
+        Lease seen = end.lease();
         if (!isStill(seen)) {
             return false;
         }
-        String evidence = ForeignText.line(why);
+        String evidence = ForeignText.line(end.evidence());
         // One of another boot has ended before this one began.
         long up = seen.boot().equals(boot) ? time.up() : 0;
         Instant at = time.at(up);
@@ -345,7 +346,7 @@ public final class LeaseWriter {
                                     seen.id())
                             == 1;
             if (ended) {
-                afterEnd(seen, ground);
+                afterEnd(seen, end.ground());
                 transaction.afterwards(() -> events.released(seen, at, evidence));
             }
             return ended;

@@ -24,6 +24,7 @@ import jnvdocker.oci.lease.OciContainers;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.Ground;
 import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.registry.SeenEnd;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.use.MemoryUsers;
 
@@ -317,21 +318,18 @@ class KeeperTest {
         return TestingLeases.mount(parts.registry(), seen.claim(), "use", seen.holder().process());
     }
 
+    private static SeenEnd hasNone(Lease lease) {
+        return new SeenEnd(lease, "the engine has no container of it", Ground.SAID_BY_ENGINE);
+    }
+
     /** Its word about the last start may come when docker has the claim mounted for the next. */
     @Test
     void wordAboutALeaseDoesNotEndWhatTheLeaseHasBecome() throws Exception {
         Lease seen = mount();
         Lease mountedAgain = mountAgain(seen);
-        assertTrue(
-                !parts.keeper()
-                        .end(seen, "the engine has no container of it", Ground.SAID_BY_ENGINE));
+        assertTrue(!parts.keeper().end(hasNone(seen)));
         assertEquals(List.of(mountedAgain), parts.registry().live());
-        assertTrue(
-                parts.keeper()
-                        .end(
-                                mountedAgain,
-                                "the engine has no container of it",
-                                Ground.SAID_BY_ENGINE));
+        assertTrue(parts.keeper().end(hasNone(mountedAgain)));
         assertEquals(List.of(), parts.registry().live());
     }
 
@@ -341,10 +339,10 @@ class KeeperTest {
         Lease lease = mount();
         ProcessId engine = machine.spawn();
         parts.keeper().mountedUnwritten(lease, engine);
-        assertTrue(!parts.keeper().end(lease, "its container does not run", Ground.SAID_BY_ENGINE));
+        assertTrue(!parts.keeper().end(hasNone(lease)));
         assertEquals(List.of(lease), parts.registry().live());
         machine.end(engine);
-        assertTrue(parts.keeper().end(lease, "its container does not run", Ground.SAID_BY_ENGINE));
+        assertTrue(parts.keeper().end(hasNone(lease)));
         assertEquals(List.of(), parts.registry().live());
     }
 

@@ -6,6 +6,7 @@ import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.Ground;
 import jnvdocker.registry.HostClock;
 import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.registry.SeenEnd;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuAccess;
 import jnvdocker.use.GpuUse;
@@ -283,7 +284,7 @@ public final class TestingLeases {
     /** Ends a lease likewise. */
     public static boolean end(LeaseRegistry registry, Lease seen, String why, Ground ground)
             throws IOException {
-        return registry.decide(leases -> leases.end(seen, why, ground));
+        return registry.decide(leases -> leases.end(new SeenEnd(seen, why, ground)));
     }
 
     /** Makes a claim and reserves its GPUs; fails where others have them. */

@@ -106,7 +106,7 @@ class LongNamesTest {
             Lease lease = registry.liveOf(claim.id()).orElseThrow();
             registry.decide(leases -> {
                 leases.name(claim.id(), new Claim.ContainerRef("c", claim.id() + LONG));
-                return leases.end(lease, LONG, Ground.GONE);
+                return leases.end(SeenEnd.gone(lease, LONG));
             });
         }
         assertTrue(sizeAtRest() < 600 << 10, () -> size() + " bytes");

@@ -23,6 +23,7 @@ import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.ClaimFiles;
 import jnvdocker.registry.ClaimStore;
 import jnvdocker.registry.LeaseRegistry;
+import jnvdocker.registry.SeenEnd;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
@@ -176,12 +177,12 @@ public final class OciContainers {
                     .isPresent()) {
                 return last;
             }
-            Optional<Creation.Over> reserved =
+            Optional<SeenEnd> reserved =
                     last.isPresent() ? Optional.empty() : reservation(creation);
             if (reserved.isPresent()) {
                 return make(creation, reserved, scan, until);
             }
-            Optional<Creation.Over> before =
+            Optional<SeenEnd> before =
                     last.isPresent()
                             ? over(creation.container(), init, until)
                             : predecessor(creation);
@@ -237,17 +238,17 @@ public final class OciContainers {
      * The lease of a container's last start, once nothing of that runs any more; empty when it has
      * ended meanwhile.
      */
-    private Optional<Creation.Over> over(Container container, Optional<ProcessId> next, long until)
+    private Optional<SeenEnd> over(Container container, Optional<ProcessId> next, long until)
             throws RefusedException, IOException {
         // It may end meanwhile, or become another as more is learnt of its processes.
         for (var now = live(container); now.isPresent(); now = live(container)) {
             Lease last = now.get();
             Life finding = evidence.of(last);
             if (finding instanceof Life.Gone(String why)) {
-                return Optional.of(new Creation.Over(last, why));
+                return Optional.of(SeenEnd.gone(last, why));
             }
             if (next.filter(it -> evidence.isNext(it, last)).isPresent()) {
-                return Optional.of(new Creation.Over(last, "its container is started again"));
+                return Optional.of(SeenEnd.gone(last, "its container is started again"));
             }
             if (pace.nanos() - until > 0) {
                 throw new RefusedException(
@@ -269,12 +270,12 @@ public final class OciContainers {
      * The lease of the same user's container that had this one's name, and of which nothing runs:
      * compose starts this one in its place. An engine has no two containers of one name.
      */
-    private Optional<Creation.Over> predecessor(OciCreation creation) throws IOException {
+    private Optional<SeenEnd> predecessor(OciCreation creation) throws IOException {
         String root = creation.container().root();
         return predecessorOf(creation)
                 .filter(lease -> OciKind.isBelow(root, lease.claim().origin()))
                 .map(lease ->
-                        new Creation.Over(
+                        SeenEnd.gone(
                                 lease, Quote.shown(creation.name()) + " is started in its place"));
     }
 
@@ -313,7 +314,7 @@ public final class OciContainers {
     }
 
     /** The GPUs reserved for it become its own. */
-    private Optional<Creation.Over> reservation(OciCreation creation) throws IOException {
+    private Optional<SeenEnd> reservation(OciCreation creation) throws IOException {
         Optional<Lease> reserved =
                 creation.reservation().isPresent()
                         ? registry.liveOf(creation.reservation().get())
@@ -323,21 +324,17 @@ public final class OciContainers {
             reserved = live(new Container("", creation.id())).filter(Lease::isOfClient);
         }
         return reserved.map(lease ->
-                new Creation.Over(
-                        lease, "its container " + Quote.shown(creation.name()) + " starts"));
+                SeenEnd.gone(lease, "its container " + Quote.shown(creation.name()) + " starts"));
     }
 
     private Optional<Lease> make(
-            OciCreation creation,
-            Optional<Creation.Over> earlier,
-            Optional<FirstScan> scan,
-            long until)
+            OciCreation creation, Optional<SeenEnd> earlier, Optional<FirstScan> scan, long until)
             throws RefusedException, IOException {
         Container container = creation.container();
         Claim.ContainerRef ref = new Claim.ContainerRef(container.id(), creation.name());
         Optional<Lease> last =
                 earlier.isPresent()
-                        ? earlier.map(Creation.Over::lease)
+                        ? earlier.map(SeenEnd::lease)
                         : registry.history()
                                 .lastOf(
                                         new Origin.OciContainer(container.root(), Optional.empty()),
