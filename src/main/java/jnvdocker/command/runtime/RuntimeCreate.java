@@ -307,7 +307,6 @@ public final class RuntimeCreate {
         // Of this start: one that is served leaves none to the next.
         Optional<RefusedException> ofWait = refusedWaits.take(call.container().id());
         projects.remember(call);
-        GpuRequest requested = creation.request().requested().request();
         try {
             return containers.take(creation, scan);
         } catch (UnavailableException e) {
@@ -317,7 +316,7 @@ public final class RuntimeCreate {
             UnavailableException its =
                     e.to(
                             switch (source) {
-                                case IMAGE -> new Addressee.ByDefault(requested, true);
+                                case IMAGE -> new Addressee.ByDefault(creation.gpus(), true);
                                 case SWARM -> Addressee.SWARM;
                                 default -> projects.userOf(call);
                             });
@@ -334,8 +333,7 @@ public final class RuntimeCreate {
             throws RefusedException, IOException {
         HostDriver driver = seen.loaded(gpuHost);
         MigVariables.refuse(call.spec().environment(), call.spec().allowsAllDevices());
-        Set<String> candidates =
-                parts.check(call, creation.request().requested().request(), driver);
+        Set<String> candidates = parts.check(call, creation.gpus(), driver);
         // While the scan for uses of the GPUs runs.
         Path served = served(call, driver);
         try (Grant<Lease> grant = take(creation.among(candidates), call, source, seen.scan())) {

@@ -281,8 +281,7 @@ public final class OciContainers {
 
     /** Whether a container needs no more than its predecessor's GPUs: see above. */
     public boolean hasPredecessor(OciCreation creation) throws IOException {
-        GpuRequest request = creation.request().requested().request();
-        int wanted = request instanceof GpuRequest.Count count ? count.gpus() : 0;
+        int wanted = creation.gpus() instanceof GpuRequest.Count count ? count.gpus() : 0;
         Optional<Lease> last = predecessorOf(creation);
         return last.isPresent() && last.get().claim().gpus().size() >= wanted;
     }

@@ -23,9 +23,14 @@ public record OciCreation(Request request, String id, Optional<String> reservati
         return request.container().orElseThrow();
     }
 
+    /** The GPUs that it requests. */
+    public GpuRequest gpus() {
+        return request.requested().request();
+    }
+
     /** Whether it requests a GPU. */
     public boolean isOfGpus() {
-        return !(request.requested().request() instanceof GpuRequest.None);
+        return !(gpus() instanceof GpuRequest.None);
     }
 
     /**
