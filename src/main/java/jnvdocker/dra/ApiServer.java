@@ -4,7 +4,7 @@ import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 
-import jnvdocker.json.BoundedParser;
+import jnvdocker.json.ForeignJson;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
@@ -48,7 +48,6 @@ final class ApiServer implements AutoCloseable {
     /** The limit of an object in Kubernetes' own store is 1.5 MB. */
     private static final int MOST_ANSWER = 2 << 20;
 
-    private static final long MOST_WEIGHT = 32L << 20;
     private static final int MOST_TEXT = 300;
 
     private final Path kubeconfig;
@@ -161,7 +160,7 @@ final class ApiServer implements AutoCloseable {
     private static JsonNode parse(String text, URI uri) throws IOException {
         try {
             return tree(text);
-        } catch (JsonProcessingException | BoundedParser.TooLongException e) {
+        } catch (JsonProcessingException | ForeignJson.TooLongException e) {
             throw new IOException("the answer of " + uri + " cannot be read", e);
         }
     }
@@ -169,12 +168,8 @@ final class ApiServer implements AutoCloseable {
     /** Reads a text of the API, without the notes of its other clients. */
     static JsonNode tree(String text) throws IOException {
         JsonNode root =
-                BoundedParser.tree(
-                                JSON,
-                                text,
-                                (_, member) -> !member.equals("managedFields"),
-                                MOST_WEIGHT)
-                        .root();
+                ForeignJson.tree(
+                        JSON, text, MOST_ANSWER, (_, member) -> !member.equals("managedFields"));
         return root == null ? JSON.createObjectNode() : root;
     }
 

@@ -6,7 +6,7 @@ import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.JsonToken;
 
-import jnvdocker.json.BoundedParser;
+import jnvdocker.json.ForeignJson;
 import jnvdocker.lease.text.ContainerOwner;
 
 import java.io.ByteArrayOutputStream;
@@ -23,7 +23,7 @@ import java.util.Optional;
  * text: a tree would take many times the memory.
  */
 final class OwnerLabel {
-    private static final JsonFactory JSON = BoundedParser.factory().build();
+    private static final JsonFactory JSON = ForeignJson.factory().build();
 
     private OwnerLabel() {}
 

@@ -4,7 +4,7 @@ import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
 import com.fasterxml.jackson.core.JsonToken;
 
-import jnvdocker.json.BoundedParser;
+import jnvdocker.json.ForeignJson;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.protocol.Deadlines;
 
@@ -31,7 +31,7 @@ import java.util.regex.Pattern;
  */
 final class WaitingContainer {
     private static final Logger LOG = LoggerFactory.getLogger(WaitingContainer.class);
-    private static final JsonFactory JSON = BoundedParser.factory().build();
+    private static final JsonFactory JSON = ForeignJson.factory().build();
     private static final Duration PATIENCE = Duration.ofSeconds(20);
     private static final int LONGEST_HEAD = 64 << 10;
     private static final int CR_LF_CR_LF = 0x0d0a0d0a;

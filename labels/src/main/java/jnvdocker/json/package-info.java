@@ -1,2 +1,2 @@
-/** JSON that strangers have written. Start at {@link jnvdocker.json.BoundedParser}. */
+/** JSON that strangers have written. Start at {@link jnvdocker.json.ForeignJson}. */
 package jnvdocker.json;

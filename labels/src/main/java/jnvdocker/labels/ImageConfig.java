@@ -6,7 +6,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.MissingNode;
 
-import jnvdocker.json.BoundedParser;
+import jnvdocker.json.ForeignJson;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
@@ -21,9 +21,7 @@ import java.util.Map;
  * twice the later value counts; one without {@code =} is empty.
  */
 public record ImageConfig(Map<String, String> labels, Map<String, String> environment) {
-    private static final int LENGTH = 8 * 1024 * 1024;
-    private static final int MEMORY = 4 * 1024 * 1024;
-    private static final String FEWER = "build the image with fewer labels and variables";
+    private static final int MOST = 1 << 20;
     private static final JsonMapper JSON = JsonMapper.builder().build();
 
     public ImageConfig {
@@ -48,15 +46,9 @@ public record ImageConfig(Map<String, String> labels, Map<String, String> enviro
     /**
      * Reads what {@code docker image inspect --format '{{json .Config}}'} prints.
      *
-     * @throws BadImageException when that is not such an object, or longer than 8 MiB
+     * @throws BadImageException when that is not such an object, or longer than 1 MiB
      */
     public static ImageConfig parse(String json) throws BadImageException {
-        if (json.length() > LENGTH) {
-            throw new BadImageException(
-                    "image configuration has %s characters, at most %s are read"
-                            .formatted(json.length(), LENGTH),
-                    FEWER);
-        }
         JsonNode config = tree(json);
         if (!config.isObject() && !config.isNull()) {
             throw malformed("it is not a JSON object", null);
@@ -66,11 +58,13 @@ public record ImageConfig(Map<String, String> labels, Map<String, String> enviro
 
     private static JsonNode tree(String json) throws BadImageException {
         try {
-            JsonNode root = BoundedParser.tree(JSON, json, ImageConfig::isRead, MEMORY).root();
+            JsonNode root = ForeignJson.tree(JSON, json, MOST, ImageConfig::isRead);
             return root == null ? MissingNode.getInstance() : root;
-        } catch (BoundedParser.TooLongException e) {
+        } catch (ForeignJson.TooLongException e) {
             throw new BadImageException(
-                    "image configuration cannot be read: " + e.getMessage(), FEWER, e);
+                    "image configuration cannot be read: " + e.getMessage(),
+                    "build the image with fewer labels and variables",
+                    e);
         } catch (JsonProcessingException e) {
             JsonLocation at = e.getLocation();
             String where =

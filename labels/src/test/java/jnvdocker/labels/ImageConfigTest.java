@@ -72,11 +72,13 @@ class ImageConfigTest {
 
     @Test
     void sizeIsBounded() {
-        String json = " ".repeat(8 * 1024 * 1024 - 1) + "{}";
+        String json = " ".repeat(1024 * 1024 - 1) + "{}";
         assertTrue(
                 assertThrows(BadImageException.class, () -> ImageConfig.parse(json))
                         .getMessage()
-                        .startsWith("image configuration has 8388609 characters, at most 8388608"));
+                        .startsWith(
+                                "image configuration cannot be read: it has more than 1048576"
+                                        + " bytes; "));
         assertThrows(BadImageException.class, () -> ImageConfig.parse("[".repeat(100_000)));
     }
 

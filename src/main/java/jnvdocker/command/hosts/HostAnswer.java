@@ -3,7 +3,7 @@ package jnvdocker.command.hosts;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 
-import jnvdocker.json.BoundedParser;
+import jnvdocker.json.ForeignJson;
 import jnvdocker.words.Quote;
 import jnvdocker.words.Span;
 
@@ -26,8 +26,8 @@ public record HostAnswer(String host, List<JsonNode> entries, Optional<String> f
     /** Of {@code timeout}: the command has not ended in time. */
     private static final int LATE = 124;
 
-    /** The limit on memory for one answer, in bytes: a host with 16 GPUs in parts takes a tenth. */
-    private static final int MOST = 4 << 20;
+    /** The limit of one answer in bytes: a host with 16 GPUs in parts takes a tenth. */
+    private static final int MOST = 1 << 20;
 
     private static final int LONGEST_NOTE = 1000;
 
@@ -97,8 +97,7 @@ public record HostAnswer(String host, List<JsonNode> entries, Optional<String> f
         }
         String document = output.substring(begin.start());
         try {
-            return Optional.ofNullable(
-                            BoundedParser.tree(MAPPER, document, (_, _) -> true, MOST).root())
+            return Optional.ofNullable(ForeignJson.tree(MAPPER, document, MOST))
                     .filter(JsonNode::isContainerNode);
         } catch (IOException e) {
             return Optional.empty(); // Its errors say more.

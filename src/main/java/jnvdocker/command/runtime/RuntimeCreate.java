@@ -149,9 +149,8 @@ public final class RuntimeCreate {
 
     private CreateCall call(List<String> words, ClientRequest request, ClientConnection client)
             throws RefusedException, IOException {
+        client.take(RuntimeSpec.memory(words.get(5)));
         RuntimeSpec spec = RuntimeSpec.parse(words.get(5));
-        // Twice: docker's files have the same variables, mounts and devices.
-        client.take(2 * spec.weight());
         Optional<DockerContainer> docker = DockerContainer.parse(spec, words.get(6), words.get(7));
         return new CreateCall(
                 new OciContainers.Container(words.get(4), words.get(1)),

@@ -8,8 +8,9 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
-import jnvdocker.json.BoundedParser;
+import jnvdocker.json.ForeignJson;
 import jnvdocker.oci.lease.EditedContainers;
+import jnvdocker.oci.spec.RuntimeSpec;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
@@ -28,7 +29,6 @@ public final class RuntimeExec {
     static final String WORD = "exec";
 
     private static final String ENV = "env";
-    private static final int MEMORY = 8 << 20;
     private static final JsonMapper JSON =
             JsonMapper.builder()
                     .enable(DeserializationFeature.USE_BIG_DECIMAL_FOR_FLOATS)
@@ -48,7 +48,11 @@ public final class RuntimeExec {
             throws IOException, RefusedException {
         RuntimeCalls.refuseUnless(words.size() == 4 && RuntimeCalls.isId(words.get(1)));
         RuntimeCalls.refuseOthersThanEngines(request);
-        Optional<String> process = edit(words.get(3), edited.variables(words.get(1)));
+        List<EditedContainers.SetVariable> variables = edited.variables(words.get(1));
+        if (!variables.isEmpty()) {
+            client.take(RuntimeSpec.memory(words.get(3)));
+        }
+        Optional<String> process = edit(words.get(3), variables);
         if (process.isPresent()) {
             client.print(process.get());
         }
@@ -62,8 +66,7 @@ public final class RuntimeExec {
     static Optional<String> edit(String process, List<EditedContainers.SetVariable> variables)
             throws IOException {
         if (variables.isEmpty()
-                || !(BoundedParser.tree(JSON, process, (_, _) -> true, MEMORY).root()
-                        instanceof ObjectNode root)
+                || !(ForeignJson.tree(JSON, process, RuntimeSpec.MOST) instanceof ObjectNode root)
                 || !(root.get(ENV) == null || root.get(ENV) instanceof ArrayNode)) {
             return Optional.empty();
         }

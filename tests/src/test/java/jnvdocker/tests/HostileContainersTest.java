@@ -49,6 +49,10 @@ import java.util.stream.IntStream;
         result = "one line of the log for each, without a stack trace")
 class HostileContainersTest extends OneHostTest {
     private static final int MANY = 370_000;
+
+    /** Of so many variables a {@code config.json} is read. */
+    private static final int MOST = 225_000;
+
     private static final String ID = "0d1f".repeat(16);
     private static final String HOST = "{\"Runtime\":\"nvidia\"}";
     private static final String WITH_GPU =
@@ -73,7 +77,11 @@ class HostileContainersTest extends OneHostTest {
     }
 
     private static String many(String prefix, String separator, String suffix) {
-        return IntStream.range(0, MANY)
+        return many(MANY, prefix, separator, suffix);
+    }
+
+    private static String many(int count, String prefix, String separator, String suffix) {
+        return IntStream.range(0, count)
                 .mapToObj(i -> prefix + Integer.toHexString(i) + suffix)
                 .collect(Collectors.joining(separator));
     }
@@ -172,22 +180,64 @@ class HostileContainersTest extends OneHostTest {
         assertAlive(pid);
     }
 
+    /** Docker's own file about each has them once more. */
     @Test
-    void createdContainersWithManyLabelsAreListed() throws Exception {
-        engine.lists(
-                IntStream.range(0, 10)
-                        .mapToObj(i ->
-                                "{\"Id\":\""
-                                        + i
-                                        + "\",\"Names\":[\"/a\"],\"Labels\":"
-                                        + labels()
-                                        + ",\"State\":\"created\"}")
-                        .collect(Collectors.joining(",", "[", "]")));
+    void creationsWithAsManyVariablesAsAreReadAreAnswered() throws Exception {
         long pid = start();
+        String variables = many(MOST, "\"", ",", "=\"");
+        String container =
+                "{\"ID\":\""
+                        + ID
+                        + "\",\"Name\":\"/long\",\"Config\":{\"Env\":["
+                        + variables
+                        + "]}}";
+        for (String answer : createAtOnce(config(variables), container, 3)) {
+            assertFalse(answer.isEmpty());
+        }
+        String answer = create(config(variables), container("{}"));
+        assertTrue(answer.endsWith("T\0\0\0\4\0\0\0\0"), answer);
+        assertAlive(pid);
+    }
+
+    /** Docker's list of containers. */
+    private static String list(int count) {
+        return IntStream.range(0, count)
+                .mapToObj(i ->
+                        "{\"Id\":\""
+                                + i
+                                + "\",\"Names\":[\"/a\"],\"Labels\":"
+                                + labels()
+                                + ",\"State\":\"created\"}")
+                .collect(Collectors.joining(",", "[", "]"));
+    }
+
+    @Test
+    void listOfAHundredMegabytesIsNotRead() throws Exception {
+        engine.lists(list(25));
+        long pid = start();
+        Lab.await(() ->
+                engine.lists() > 5
+                        ? List.of()
+                        : List.of("the containers are not listed yet: " + log()));
+        assertAlive(pid);
+        assertFalse(log().contains("following the engine"), this::log);
+        engine.lists("[]");
+        awaitFollowed();
+        assertAlive(pid);
+    }
+
+    private void awaitFollowed() {
         Lab.await(() ->
                 log().contains("following the engine")
                         ? List.of()
                         : List.of("the containers are not compared yet: " + log()));
+    }
+
+    @Test
+    void createdContainersWithManyLabelsAreListed() throws Exception {
+        engine.lists(list(4));
+        long pid = start();
+        awaitFollowed();
         assertAlive(pid);
     }
 

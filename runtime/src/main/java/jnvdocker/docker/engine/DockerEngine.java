@@ -1,6 +1,7 @@
 package jnvdocker.docker.engine;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
+import com.fasterxml.jackson.core.exc.StreamConstraintsException;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.github.dockerjava.api.DockerClient;
 import com.github.dockerjava.api.async.ResultCallback;
@@ -24,7 +25,7 @@ import com.github.dockerjava.core.DockerClientImpl;
 import com.github.dockerjava.transport.DockerHttpClient;
 
 import jnvdocker.holder.ContainerEngine;
-import jnvdocker.json.BoundedParser;
+import jnvdocker.json.ForeignJson;
 import jnvdocker.labels.ImageConfig;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.posix.ProcessId;
@@ -760,7 +761,8 @@ public final class DockerEngine implements ContainerEngine, RunningContainers, A
         if (root instanceof StoppedException) {
             return new EngineException("the Docker engine at " + socket + " is stopped", START, e);
         }
-        if (root instanceof BoundedParser.TooLongException) {
+        if (root instanceof ForeignJson.TooLongException
+                || root instanceof StreamConstraintsException) {
             return new EngineException(
                     "the Docker engine's answer to the request to %s is too long: %s"
                             .formatted(what, root.getMessage()),

@@ -3,96 +3,155 @@ package jnvdocker.docker.engine;
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonParser;
 
-import jnvdocker.json.BoundedParser;
+import jnvdocker.json.ForeignJson;
 import jnvdocker.lease.text.ContainerLabels;
 
+import java.io.FilterInputStream;
 import java.io.IOException;
 import java.io.InputStream;
 import java.io.InterruptedIOException;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.Semaphore;
 
 /**
  * Reads the JSON of an engine, in which any member of the group {@code docker} can have containers
- * described at any length. Unused parts are left out. An answer about one container that is too
- * long all the same fails; in a list, each container has its share. Long answers take turns, and
+ * described at any length. Only the members that leases need are read. Long answers take turns, and
  * short ones don't wait for them.
  */
 final class EngineJson extends JsonFactory {
     private static final long serialVersionUID = 1L;
 
-    private static final int MIB = 1 << 20;
+    /**
+     * The limit of an answer in bytes: ten thousand containers, or one with all ports published.
+     */
+    private static final int MOST = 16 << 20;
 
-    /** All of this together, once: see the daemon's heap in bin/jnvdockerd. */
-    private static final BoundedParser.Limits LIMITS =
-            new BoundedParser.Limits(4 * MIB, 24 * MIB, 64 << 10);
+    private static final int SHORT = 64 << 10;
 
-    private static final int SHORT = MIB / 2;
+    /**
+     * What is read of an object with one of these names. Others are of names that an engine's
+     * administrator chose, and are read whole.
+     */
+    private static final Map<String, Set<String>> READ =
+            Map.ofEntries(
+                    Map.entry("Actor", Set.of("Attributes", "ID")),
+                    Map.entry("Components", Set.of("Name", "Version")),
+                    Map.entry("Config", Set.of("Env", "Image", "Labels")),
+                    Map.entry("Devices", Set.of("CgroupPermissions", "PathOnHost")),
+                    Map.entry(
+                            "DeviceRequests",
+                            Set.of("Capabilities", "Count", "DeviceIDs", "Driver")),
+                    Map.entry(
+                            "HostConfig",
+                            Set.of(
+                                    "DeviceCgroupRules",
+                                    "DeviceRequests",
+                                    "Devices",
+                                    "Privileged",
+                                    "RestartPolicy",
+                                    "Runtime")),
+                    Map.entry("Mounts", Set.of("Driver", "Name", "Source")),
+                    Map.entry("RestartPolicy", Set.of("Name")),
+                    Map.entry(
+                            "State", Set.of("Error", "FinishedAt", "Pid", "Restarting", "Running")),
+                    Map.entry("Volumes", Set.of("Name")));
 
-    /** Long, set by users, and of no concern to leases. */
-    private static final Set<String> UNREAD =
+    /** What is read of an answer, and of each object of a list. */
+    private static final Set<String> WHOLE =
             Set.of(
-                    "Args",
-                    "Binds",
-                    "Cmd",
-                    "Command",
-                    "CreatedAt",
-                    "Destination",
-                    "Entrypoint",
-                    "ExposedPorts",
-                    "ExtraHosts",
-                    "GraphDriver",
-                    "Health",
-                    "Healthcheck",
-                    "Mountpoint",
-                    "NetworkSettings",
-                    "PortBindings",
-                    "Ports",
-                    "RootFS",
-                    "Scope",
-                    "Status",
-                    "Sysctls",
-                    "Tmpfs");
+                    "Action",
+                    "Actor",
+                    "CgroupDriver",
+                    "Components",
+                    "Config",
+                    "DefaultRuntime",
+                    "DockerRootDir",
+                    "Driver",
+                    "HostConfig",
+                    "ID",
+                    "Id",
+                    "Image",
+                    "Labels",
+                    "Mounts",
+                    "Name",
+                    "Names",
+                    "RepoTags",
+                    "Runtimes",
+                    "SecurityOptions",
+                    "ServerVersion",
+                    "State",
+                    "Type",
+                    "Volumes");
 
     private final transient Semaphore turn = new Semaphore(1);
 
     EngineJson() {
-        super(BoundedParser.factory());
+        super(ForeignJson.factory());
     }
 
     @Override
     public JsonParser createParser(InputStream in) throws IOException {
-        return new BoundedParser(
-                super.createParser(new ClippedStrings(in)), EngineJson::isRead, LIMITS, new Turn());
+        Answer answer = new Answer(in);
+        return ForeignJson.filtered(super.createParser(answer), EngineJson::isRead, answer::finish);
     }
 
     private static boolean isRead(String parent, String member) {
         return switch (parent) {
-            case "Labels" -> ContainerLabels.areRead(member);
+            case null -> WHOLE.contains(member);
+            case "Labels" -> ContainerLabels.areRead(member) || member.equals(TrialContainer.LABEL);
             // An event's attributes: the labels of its container, and the container's name.
             case "Attributes" -> member.equals("name") || ContainerLabels.areRead(member);
-            case null, default -> !UNREAD.contains(member);
+            default -> !READ.containsKey(parent) || READ.get(parent).contains(member);
         };
     }
 
-    /** Reads one answer; long answers are read one at a time. */
-    private final class Turn implements BoundedParser.Scale {
-        private boolean isTaken;
+    /** The bytes of one answer, or of one event after the other. */
+    private final class Answer extends FilterInputStream {
+        private long count;
+        private boolean hasTurn;
+
+        Answer(InputStream in) {
+            super(in);
+        }
 
         @Override
-        public void weighs(long bytes) throws IOException {
-            if (bytes > SHORT && !isTaken) {
+        public int read() throws IOException {
+            byte[] one = new byte[1];
+            return read(one, 0, 1) < 0 ? -1 : one[0] & 0xff;
+        }
+
+        @Override
+        public int read(byte[] into, int offset, int most) throws IOException {
+            int more = super.read(into, offset, most);
+            count += Math.max(more, 0);
+            if (count > MOST) {
+                throw ForeignJson.TooLongException.ofBytes(MOST);
+            }
+            if (count > SHORT && !hasTurn) {
                 try {
                     turn.acquire();
                 } catch (InterruptedException e) {
                     Thread.currentThread().interrupt();
                     throw new InterruptedIOException("other long answers take too long");
                 }
-                isTaken = true;
-            } else if (bytes == 0 && isTaken) {
-                isTaken = false;
+                hasTurn = true;
+            }
+            return more;
+        }
+
+        void finish() {
+            count = 0;
+            if (hasTurn) {
+                hasTurn = false;
                 turn.release();
             }
+        }
+
+        @Override
+        public void close() throws IOException {
+            finish();
+            super.close();
         }
     }
 }

@@ -63,7 +63,7 @@ public record TrialContainer(
      * Distinguishes it from a user's container of such a name, and names the daemon that has made
      * it.
      */
-    private static final String LABEL = "jnvdocker.check";
+    static final String LABEL = "jnvdocker.check";
 
     private static final String THIS_DAEMON = UUID.randomUUID().toString();
 

@@ -8,7 +8,7 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
-import jnvdocker.json.BoundedParser;
+import jnvdocker.json.ForeignJson;
 
 import java.io.IOException;
 import java.util.LinkedHashMap;
@@ -29,8 +29,8 @@ public final class LaunchInfo {
                     .disable(JsonNodeFeature.STRIP_TRAILING_BIGDECIMAL_ZEROES)
                     .build();
 
-    /** The limit on memory, in bytes: a framework's user can set any number of variables. */
-    private static final int MOST = 4 << 20;
+    /** The limit in bytes: a framework's user can set any number of variables. */
+    private static final int MOST = 512 << 10;
 
     private static final String VARIABLES = "variables";
     private static final String ENVIRONMENT = "environment";
@@ -45,17 +45,13 @@ public final class LaunchInfo {
     }
 
     /**
-     * @throws IOException when it is not a JSON object, or would take too much memory
+     * @throws IOException when it is not a JSON object, or is longer than 512 KiB
      */
     public static LaunchInfo parse(String json) throws IOException {
-        if (tree(json) instanceof ObjectNode info) {
+        if (ForeignJson.tree(JSON, json, MOST) instanceof ObjectNode info) {
             return new LaunchInfo(info);
         }
         throw new IOException("a launch info is a JSON object");
-    }
-
-    private static JsonNode tree(String json) throws IOException {
-        return BoundedParser.tree(JSON, json, (_, _) -> true, MOST).root();
     }
 
     /** Whether this launches the executor that runs groups of tasks, each in a container. */
@@ -144,7 +140,8 @@ public final class LaunchInfo {
 
     private ObjectNode taskEnvironment(int place) throws IOException {
         String argument = info.path("command").path(ARGUMENTS).get(place).asText();
-        if (tree(argument.substring(TASK_ENVIRONMENT.length())) instanceof ObjectNode environment) {
+        String json = argument.substring(TASK_ENVIRONMENT.length());
+        if (ForeignJson.tree(JSON, json, MOST) instanceof ObjectNode environment) {
             return environment;
         }
         throw new IOException("a task's environment is a JSON object");

@@ -38,9 +38,7 @@ public record ContainerTexts(RuntimeSpec spec, Optional<DockerContainer> docker)
      */
     public static ContainerTexts read(ContainerState state, Memory memory)
             throws RefusedException, IOException {
-        RuntimeSpec spec = RuntimeSpec.parse(text(state.bundle().resolve("config.json"), memory));
-        // Twice: docker's files have the same variables, mounts and devices.
-        memory.take(2 * spec.weight());
+        RuntimeSpec spec = spec(text(state.bundle().resolve("config.json"), memory), memory);
         Optional<Path> root =
                 DockerContainer.dataRoot(spec, state.id()).or(() -> above(spec, state.id()));
         if (root.isEmpty()) {
@@ -72,9 +70,14 @@ public record ContainerTexts(RuntimeSpec spec, Optional<DockerContainer> docker)
         Path directory = root.resolve("containers").resolve(id);
         String known = text(directory.resolve(KNOWN), memory);
         String settings = text(directory.resolve(SETTINGS), memory);
-        RuntimeSpec spec = RuntimeSpec.draft(directory, known, settings, gpuMajor);
-        memory.take(2 * spec.weight());
+        RuntimeSpec spec = spec(RuntimeSpec.draft(directory, known, settings, gpuMajor), memory);
         return new ContainerTexts(spec, DockerContainer.parse(spec, known, settings));
+    }
+
+    private static RuntimeSpec spec(String json, Memory memory)
+            throws RefusedException, IOException {
+        memory.take(RuntimeSpec.memory(json));
+        return RuntimeSpec.parse(json);
     }
 
     /**

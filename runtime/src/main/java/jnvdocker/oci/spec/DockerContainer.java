@@ -64,6 +64,29 @@ public record DockerContainer(
 
     private static final Pattern ID = Pattern.compile("[0-9a-f]{64}");
 
+    private static final Set<String> KNOWN =
+            Set.of(
+                    "Config",
+                    "Driver",
+                    "ID",
+                    "Image",
+                    "ImageManifest",
+                    "MountPoints",
+                    "Name",
+                    "State");
+
+    private static final Set<String> CONFIG = Set.of("Env", "Image", "Labels");
+
+    private static final Set<String> SETTINGS =
+            Set.of(
+                    "Binds",
+                    "DeviceCgroupRules",
+                    "DeviceRequests",
+                    "Devices",
+                    "Privileged",
+                    "RestartPolicy",
+                    "Runtime");
+
     public DockerContainer {
         labels = Map.copyOf(labels);
         environment = Collections.unmodifiableMap(new LinkedHashMap<>(environment));
@@ -88,8 +111,8 @@ public record DockerContainer(
         if (container.isEmpty() && host.isEmpty()) {
             return Optional.empty();
         }
-        ObjectNode known = Json.object(container, "config.v2.json", DockerContainer::isRead);
-        ObjectNode settings = Json.object(host, "hostconfig.json");
+        ObjectNode known = known(container);
+        ObjectNode settings = settings(host);
         JsonNode config = known.path("Config");
         String policy = settings.path("RestartPolicy").path("Name").asText("");
         String name = known.path("Name").asText("");
@@ -115,9 +138,30 @@ public record DockerContainer(
                         requests(settings)));
     }
 
-    /** Its maker can give it any number of labels. */
-    static boolean isRead(String parent, String member) {
-        return !"Labels".equals(parent) || ContainerLabels.areRead(member);
+    /** Reads {@code config.v2.json}. */
+    static ObjectNode known(String json) throws RefusedException {
+        return Json.object(
+                json,
+                "config.v2.json",
+                (parent, member) ->
+                        parent == null ? KNOWN.contains(member) : isOfConfig(parent, member));
+    }
+
+    /** Reads {@code hostconfig.json}. */
+    static ObjectNode settings(String json) throws RefusedException {
+        return Json.object(
+                json,
+                "hostconfig.json",
+                (parent, member) -> parent != null || SETTINGS.contains(member));
+    }
+
+    /** Whether a member of a configuration is read: its maker can give it any number of labels. */
+    static boolean isOfConfig(String parent, String member) {
+        return switch (parent) {
+            case "Config", "config" -> CONFIG.contains(member);
+            case "Labels" -> ContainerLabels.areRead(member);
+            default -> true;
+        };
     }
 
     /** Whether GPUs were put into it by CDI, which the engine has resolved. */

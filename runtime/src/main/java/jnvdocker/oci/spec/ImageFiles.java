@@ -169,7 +169,9 @@ public final class ImageFiles {
     }
 
     private static boolean isRead(String parent, String member) {
-        return parent == null ? member.equals("config") : DockerContainer.isRead(parent, member);
+        return parent == null
+                ? member.equals("config")
+                : DockerContainer.isOfConfig(parent, member);
     }
 
     private static String sha256(byte[] bytes) {

@@ -8,7 +8,7 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
-import jnvdocker.json.BoundedParser;
+import jnvdocker.json.ForeignJson;
 import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
@@ -19,7 +19,7 @@ import java.util.Map;
 
 /** The engines' JSON, of which any part may be missing or null, and numbers stay as they are. */
 final class Json {
-    /** The limit on memory, in bytes: more than the configuration of any container takes. */
+    /** The limit of docker's files in bytes: a container may have any number of labels. */
     private static final int MOST = 8 << 20;
 
     private static final JsonMapper MAPPER =
@@ -31,30 +31,32 @@ final class Json {
     private Json() {}
 
     /**
-     * @param name of the file that it is from
-     */
-    static ObjectNode object(String text, String name) throws RefusedException {
-        return object(text, name, (_, _) -> true);
-    }
-
-    static ObjectNode object(String text, String name, BoundedParser.Members members)
-            throws RefusedException {
-        return (ObjectNode) tree(text, name, members).root();
-    }
-
-    /**
-     * Reads an object.
+     * Reads an object whole.
      *
      * @param name of the file that it is from
+     * @param most the limit in bytes
      */
-    static BoundedParser.Tree tree(String text, String name, BoundedParser.Members members)
+    static ObjectNode object(String text, String name, int most) throws RefusedException {
+        return object(name, () -> ForeignJson.tree(MAPPER, text, most));
+    }
+
+    /** Reads those members of an object that are needed. */
+    static ObjectNode object(String text, String name, ForeignJson.Members members)
             throws RefusedException {
+        return object(name, () -> ForeignJson.tree(MAPPER, text, MOST, members));
+    }
+
+    @FunctionalInterface
+    private interface Reader {
+        JsonNode read() throws IOException;
+    }
+
+    private static ObjectNode object(String name, Reader reader) throws RefusedException {
         try {
-            BoundedParser.Tree tree = BoundedParser.tree(MAPPER, text, members, MOST);
-            if (tree.root() instanceof ObjectNode) {
-                return tree;
+            if (reader.read() instanceof ObjectNode object) {
+                return object;
             }
-        } catch (BoundedParser.TooLongException e) {
+        } catch (ForeignJson.TooLongException e) {
             throw new RefusedException(
                     "the engine's " + name + " cannot be read: " + e.getMessage(),
                     "create the container again with fewer variables, mounts and devices");

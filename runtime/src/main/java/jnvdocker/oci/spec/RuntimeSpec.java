@@ -4,7 +4,6 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
-import jnvdocker.json.BoundedParser;
 import jnvdocker.use.DeviceRule;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
@@ -45,21 +44,32 @@ public final class RuntimeSpec {
     /** The node of a GPU, as the driver names it. */
     private static final Pattern GPU_NODE = Pattern.compile(".*/nvidia([0-9]{1,3})");
 
+    /** The limit in bytes: Linux starts no program with more than 2 MiB of variables. */
+    public static final int MOST = 2 << 20;
+
+    /**
+     * The memory of objects, for each byte of their text. There are two of each: docker's files
+     * have the same variables, mounts and devices.
+     */
+    private static final long MEMORY = 10;
+
     private final ObjectNode root;
 
-    private final long weight;
+    private RuntimeSpec(ObjectNode root) {
+        this.root = root;
+    }
 
-    private RuntimeSpec(BoundedParser.Tree tree) {
-        this.root = (ObjectNode) tree.root();
-        this.weight = tree.weight();
+    /** The memory in bytes of all that is made of a text of the engine's. */
+    public static long memory(String json) {
+        return MEMORY * Math.min(json.length(), MOST);
     }
 
     /**
-     * @throws RefusedException when it is not a JSON object, takes too much memory, or names a
+     * @throws RefusedException when it is not a JSON object, is longer than 2 MiB, or names a
      *     device by numbers that none has
      */
     public static RuntimeSpec parse(String json) throws RefusedException {
-        RuntimeSpec spec = new RuntimeSpec(Json.tree(json, "config.json", (_, _) -> true));
+        RuntimeSpec spec = new RuntimeSpec(Json.object(json, "config.json", MOST));
         for (JsonNode device : spec.root.path("linux").path("devices")) {
             if (!DeviceRule.isPossible(number(device, "major"), number(device, "minor"))) {
                 throw DeviceRule.impossible("device " + Quote.quoted(device.path("path").asText()));
@@ -81,11 +91,10 @@ public final class RuntimeSpec {
      * @param known {@code config.v2.json}
      * @param settings {@code hostconfig.json}
      */
-    static RuntimeSpec draft(Path directory, String known, String settings, int gpuMajor)
+    static String draft(Path directory, String known, String settings, int gpuMajor)
             throws RefusedException {
-        JsonNode config =
-                Json.object(known, "config.v2.json", DockerContainer::isRead).path("Config");
-        JsonNode host = Json.object(settings, "hostconfig.json");
+        JsonNode config = DockerContainer.known(known).path("Config");
+        JsonNode host = DockerContainer.settings(settings);
         ObjectNode draft = JsonNodeFactory.instance.objectNode();
         Json.objectIn(draft, "process").set("env", config.path("Env"));
         Json.listIn(draft, "mounts")
@@ -110,12 +119,7 @@ public final class RuntimeSpec {
                     .put("allow", true)
                     .put("access", "rwm");
         }
-        return parse(Json.text(draft));
-    }
-
-    /** The memory that it takes at most, in bytes. */
-    public long weight() {
-        return weight;
+        return Json.text(draft);
     }
 
     /** For edits. */

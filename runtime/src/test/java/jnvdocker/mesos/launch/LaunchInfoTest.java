@@ -39,7 +39,7 @@ class LaunchInfoTest {
                         + "{\"name\":\"a\",\"value\":\"\"},".repeat(50_000)
                         + "{}]}}";
         var error = assertThrows(IOException.class, () -> LaunchInfo.parse(json));
-        assertTrue(error.getMessage().contains("bytes of memory"), error::getMessage);
+        assertTrue(error.getMessage().contains("more than 524288 bytes"), error::getMessage);
     }
 
     @Test

@@ -15,7 +15,8 @@ class DraftedSpecTest {
     private static final String ID = "5c1a".repeat(16);
 
     private static RuntimeSpec draft(String known, String settings) throws Exception {
-        return RuntimeSpec.draft(Path.of("/d/containers", ID), known, settings, MAJOR);
+        return RuntimeSpec.parse(
+                RuntimeSpec.draft(Path.of("/d/containers", ID), known, settings, MAJOR));
     }
 
     @Test

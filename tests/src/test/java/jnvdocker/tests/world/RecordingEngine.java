@@ -38,6 +38,7 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * A stand-in for an engine that implements only what docker's clients need: it records the requests
@@ -60,6 +61,7 @@ public final class RecordingEngine implements AutoCloseable {
     private final MultiThreadIoEventLoopGroup loops =
             new MultiThreadIoEventLoopGroup(1, NioIoHandler.newFactory());
     private final List<Creation> creations = new ArrayList<>();
+    private final AtomicInteger lists = new AtomicInteger();
     private volatile String containers = "[]";
     private volatile JsonNode checked = MissingNode.getInstance();
 
@@ -99,6 +101,11 @@ public final class RecordingEngine implements AutoCloseable {
     /** Sets the JSON array with which it answers every request to list containers. */
     public void lists(String json) {
         containers = json;
+    }
+
+    /** Returns how often containers were listed. */
+    public int lists() {
+        return lists.get();
     }
 
     /** The requests since the last call. */
@@ -160,7 +167,10 @@ public final class RecordingEngine implements AutoCloseable {
             case "/_ping" -> response(200, "OK");
             case "/version" -> response(200, VERSION);
             case "/info" -> response(200, INFO);
-            case "/containers/json" -> response(200, containers);
+            case "/containers/json" -> {
+                lists.incrementAndGet();
+                yield response(200, containers);
+            }
             case "/volumes" -> response(200, "{\"Volumes\": []}");
             case "/images/create" -> response(200, "{\"status\": \"Pulled\"}\r\n");
             default -> response(500, "{\"message\": \"nothing is started here\"}");

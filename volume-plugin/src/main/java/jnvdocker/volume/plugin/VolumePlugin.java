@@ -1,14 +1,13 @@
 package jnvdocker.volume.plugin;
 
 import com.fasterxml.jackson.annotation.JsonProperty;
-import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.databind.DeserializationFeature;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.json.JsonMapper;
 
-import jnvdocker.json.BoundedParser;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.words.RefusedException;
@@ -30,8 +29,8 @@ public final class VolumePlugin {
     private static final Logger LOG = LoggerFactory.getLogger(VolumePlugin.class);
     private static final int MAX_NAME = 255;
 
-    /** The memory of a request, in bytes: a user can give a volume any number of options. */
-    private static final BoundedParser.Limits LIMITS = BoundedParser.Limits.of(64 << 10);
+    /** The limit of a request in bytes: a user can give a volume any number of options. */
+    private static final int MOST = 64 << 10;
 
     private final List<PluginVolumes> kinds;
     private final ObjectMapper json = mapper();
@@ -167,13 +166,14 @@ public final class VolumePlugin {
                             + " sent another request without a volume's name",
                     "try again");
         }
+        if (body.length > MOST) {
+            throw new RefusedException(
+                    verb + ": the request is too long: it has more than " + MOST + " bytes",
+                    "give the volume fewer options");
+        }
         Request request;
         try {
-            request = json.readValue(parser(body), Request.class);
-        } catch (BoundedParser.TooLongException e) {
-            throw new RefusedException(
-                    verb + ": the request is too long: " + e.getMessage(),
-                    "give the volume fewer options");
+            request = json.readValue(body, Request.class);
         } catch (IOException e) {
             throw new RefusedException(
                     verb + ": the request is not the JSON object that docker sends", "send that");
@@ -189,19 +189,11 @@ public final class VolumePlugin {
         return request;
     }
 
-    private JsonParser parser(byte[] body) throws IOException {
-        JsonParser whole = json.getFactory().createParser(body);
-        return new BoundedParser(whole, (_, _) -> true, LIMITS, _ -> {});
-    }
-
     private static ObjectMapper mapper() {
         var constraints = StreamReadConstraints.builder().maxNestingDepth(16).build();
-        JsonMapper mapper =
-                JsonMapper.builder()
-                        .disable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES)
-                        .build();
-        mapper.getFactory().setStreamReadConstraints(constraints);
-        return mapper;
+        return JsonMapper.builder(JsonFactory.builder().streamReadConstraints(constraints).build())
+                .disable(DeserializationFeature.FAIL_ON_UNKNOWN_PROPERTIES)
+                .build();
     }
 
     private static final class NoSuchVerbException extends Exception {
