@@ -100,7 +100,7 @@ final class ContainerChecks {
             return List.of();
         }
         engine.facts(EngineChecks.LIMIT);
-        return engine.withVolumesOf(daemon.pluginName(), EngineChecks.LIMIT);
+        return engine.objects().withVolumesOf(daemon.pluginName(), EngineChecks.LIMIT);
     }
 
     /**

@@ -84,7 +84,7 @@ final class EngineChecks {
                                 Quote.shown(facts.cgroupDriver())));
         standardRuntime(facts, found);
         if (facts.cgroupDriver().equals("systemd")) {
-            String runtime = engine.runtimeVersion(facts, LIMIT);
+            String runtime = engine.objects().runtimeVersion(facts, LIMIT);
             List<String> missing =
                     around.gpuHost().nodes().unlinked().stream()
                             .map(node -> node.major() + ":" + node.minor())
@@ -183,7 +183,7 @@ final class EngineChecks {
         }
         String volume = DriverVolume.name(driver);
         try {
-            engine.createVolume(volume, daemon.pluginName(), PLUGIN_LIMIT);
+            engine.objects().createVolume(volume, daemon.pluginName(), PLUGIN_LIMIT);
             found.ok("the engine gets " + volume + " from " + daemon.pluginSocket());
         } catch (EngineException e) {
             if (isForeign(volume, found)) {
@@ -205,7 +205,7 @@ final class EngineChecks {
         Optional<String> driver;
         List<String> users;
         try {
-            driver = engine.volumeDriver(volume, SHORT).filter(it -> !it.equals(OURS));
+            driver = engine.objects().volumeDriver(volume, SHORT).filter(it -> !it.equals(OURS));
             users =
                     engine.using(List.of(volume), SHORT).stream()
                             .map(user -> Quote.shown(user.name()))

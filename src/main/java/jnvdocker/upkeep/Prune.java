@@ -124,7 +124,7 @@ public final class Prune {
         List<Lease> held = leases.inUse();
         List<String> users = new ArrayList<>(held.stream().map(LeaseText::holder).toList());
         if (Files.exists(engine.socket())) {
-            engine.withVolumesOf(pluginName, LIMIT).stream()
+            engine.objects().withVolumesOf(pluginName, LIMIT).stream()
                     .filter(Listed::isActive)
                     .filter(it ->
                             held.stream().noneMatch(lease -> lease.claim().isOfContainer(it.id())))
@@ -141,7 +141,7 @@ public final class Prune {
     /** Returns the names of the containers that name a volume of ours, by volume. */
     private Map<String, List<String>> users() throws IOException {
         Map<String, List<String>> users = new TreeMap<>();
-        for (Listed container : engine.withVolumesOf(pluginName, LIMIT)) {
+        for (Listed container : engine.objects().withVolumesOf(pluginName, LIMIT)) {
             for (String volume : container.volumes()) {
                 users.computeIfAbsent(volume, _ -> new ArrayList<>())
                         .add(Quote.shown(container.name()));
@@ -201,7 +201,7 @@ public final class Prune {
                 drivers.remove(volume);
             } catch (EngineException e) {
                 // If the engine is gone, fail at once rather than keep one volume after another.
-                engine.withVolumesOf(pluginName, LIMIT);
+                engine.objects().withVolumesOf(pluginName, LIMIT);
                 return Pruned.kept(volume, e.getMessage());
             } catch (RefusedException e) {
                 return Pruned.kept(volume, e.refusal().message());

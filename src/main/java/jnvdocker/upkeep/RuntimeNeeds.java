@@ -61,7 +61,7 @@ public final class RuntimeNeeds {
     /** True as well for another dockerd than the one that can be queried. */
     private boolean mayHaveContainers(Registration registration, String name) {
         try {
-            return !isQueried(registration) || !engine.ofRuntime(name, LIMIT).isEmpty();
+            return !isQueried(registration) || !engine.objects().ofRuntime(name, LIMIT).isEmpty();
         } catch (EngineException e) {
             return true;
         }
@@ -78,7 +78,7 @@ public final class RuntimeNeeds {
         List<Listed> all = new ArrayList<>();
         if (registration.engine() == EngineKind.DOCKER && isQueried(registration)) {
             for (String name : names(registration)) {
-                all.addAll(engine.withGpus(name, LIMIT));
+                all.addAll(engine.objects().withGpus(name, LIMIT));
             }
         }
         return all;
@@ -161,7 +161,7 @@ public final class RuntimeNeeds {
     private List<Listed> all(Registration registration) throws IOException, RefusedException {
         List<Listed> all = new ArrayList<>();
         for (String name : names(registration)) {
-            all.addAll(engine.ofRuntime(name, LIMIT));
+            all.addAll(engine.objects().ofRuntime(name, LIMIT));
         }
         return all;
     }

@@ -180,7 +180,7 @@ public final class Uninstall {
                     "a container was just created that uses the volume " + used.get(), "try again");
         }
         forgetRemoved();
-        refuse(inTheWay(engine.withVolumesOf(pluginName, LIMIT)).stream());
+        refuse(inTheWay(engine.objects().withVolumesOf(pluginName, LIMIT)).stream());
     }
 
     /**
@@ -189,11 +189,11 @@ public final class Uninstall {
      */
     private Optional<String> removeOnce(List<Listed> containers, Removed removed)
             throws RefusedException, IOException {
-        SortedSet<String> volumes = new TreeSet<>(engine.volumesOf(pluginName, LIMIT));
+        SortedSet<String> volumes = new TreeSet<>(engine.objects().volumesOf(pluginName, LIMIT));
         for (Listed container : containers) {
             // A volume that is no longer on disk is not listed, but the engine remembers it.
             volumes.addAll(container.volumes());
-            engine.removeContainer(container.id(), LIMIT);
+            engine.objects().removeContainer(container.id(), LIMIT);
             removed.containers().add(container.name());
         }
         reconciler.reconcile();
@@ -217,7 +217,9 @@ public final class Uninstall {
     /** The containers that could not start, or would have no GPU, without us. */
     private List<Listed> containers() throws RefusedException, IOException {
         Map<String, Listed> found = new LinkedHashMap<>();
-        engine.withVolumesOf(pluginName, LIMIT).forEach(each -> found.put(each.id(), each));
+        engine.objects()
+                .withVolumesOf(pluginName, LIMIT)
+                .forEach(each -> found.put(each.id(), each));
         for (Registration each : runtimes.registered()) {
             needs.withGpus(each).forEach(its -> found.putIfAbsent(its.id(), its));
         }

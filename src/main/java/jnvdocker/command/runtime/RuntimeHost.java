@@ -3,6 +3,7 @@ package jnvdocker.command.runtime;
 import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.docker.engine.EngineException;
 import jnvdocker.docker.engine.EngineRuntimes;
+import jnvdocker.docker.engine.TrialContainer;
 import jnvdocker.host.GpuInventory;
 import jnvdocker.oci.install.EngineKind;
 import jnvdocker.oci.install.RuntimeHealth;
@@ -123,7 +124,7 @@ public record RuntimeHost(
     /** Has the engine start a container with that runtime and one GPU; returns a report. */
     String tryRuntime(String name) throws IOException {
         try {
-            engine.tryRuntime(name, content());
+            TrialContainer.start(engine, name, content());
             return "tried it: a container with the runtime '" + name + "' got a GPU";
         } catch (EngineException e) {
             String why = e.refusal().what();

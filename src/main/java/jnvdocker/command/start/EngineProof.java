@@ -214,7 +214,7 @@ final class EngineProof {
         }
         List<String> missing;
         try {
-            missing = engine.leavesOut(trial);
+            missing = trial.missing(engine);
         } catch (EngineException e) {
             throw refused("refuses it: " + Quote.lines(e.refusal().what()));
         }

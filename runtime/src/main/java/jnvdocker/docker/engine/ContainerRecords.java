@@ -1,12 +1,15 @@
 package jnvdocker.docker.engine;
 
 import com.github.dockerjava.api.command.InspectContainerResponse;
+import com.github.dockerjava.api.command.InspectImageResponse;
 import com.github.dockerjava.api.model.Container;
+import com.github.dockerjava.api.model.ContainerConfig;
 import com.github.dockerjava.api.model.ContainerMount;
 
 import jnvdocker.holder.ContainerEngine;
+import jnvdocker.labels.ImageConfig;
 
-import java.util.HashMap;
+import java.util.Arrays;
 import java.util.List;
 import java.util.Map;
 import java.util.Objects;
@@ -93,13 +96,14 @@ final class ContainerRecords {
         return Objects.requireNonNullElse(name, "");
     }
 
-    /** The values of a JSON object as texts, by name; empty for anything else. */
-    static Map<String, String> texts(Object json) {
-        Map<String, String> texts = new HashMap<>();
-        if (json instanceof Map<?, ?> object) {
-            object.forEach((name, value) -> texts.put(name.toString(), String.valueOf(value)));
+    /** The labels and variables of an image. */
+    static ImageConfig config(InspectImageResponse image) {
+        ContainerConfig config = image.getConfig();
+        if (config == null) {
+            return ImageConfig.of(Map.of(), List.of());
         }
-        return texts;
+        String[] environment = Objects.requireNonNullElse(config.getEnv(), new String[0]);
+        return ImageConfig.of(config.getLabels(), Arrays.asList(environment));
     }
 
     /** Docker writes a slash before it; a container that is being removed may have none. */

@@ -10,18 +10,12 @@ final class EngineMemory {
     private boolean followed;
     private boolean answered;
     private int generation;
-    private final Fact<String> id = new Fact<>();
-    private final Fact<EngineRuntimes> runtimes = new Fact<>();
-    private final Fact<EngineProduct> product = new Fact<>();
-
-    private static final class Fact<T> {
-        private T value;
-    }
+    private Optional<EngineFacts> known = Optional.empty();
 
     /** A question to the engine. */
     @FunctionalInterface
-    interface Question<T> {
-        T query() throws EngineException;
+    interface Question {
+        EngineFacts query() throws EngineException;
     }
 
     /** Called when a listener follows the engine's events. */
@@ -41,53 +35,32 @@ final class EngineMemory {
     /** The engine has read its configuration again. */
     synchronized void forget() {
         generation++;
-        id.value = null;
-        runtimes.value = null;
-        product.value = null;
+        known = Optional.empty();
     }
 
-    /** Whether it has reported its id while its events are followed. */
+    /** Whether it has reported its facts while its events are followed. */
     synchronized boolean hasAnswered() {
         return answered;
     }
 
-    synchronized Optional<String> knownId() {
-        return Optional.ofNullable(id.value);
+    synchronized Optional<EngineFacts> known() {
+        return known;
     }
 
-    synchronized Optional<EngineRuntimes> knownRuntimes() {
-        return Optional.ofNullable(runtimes.value);
-    }
-
-    String id(Question<String> question) throws EngineException {
-        String answer = remembered(id, question);
-        synchronized (this) {
-            answered |= id.value != null;
-        }
-        return answer;
-    }
-
-    EngineRuntimes runtimes(Question<EngineRuntimes> question) throws EngineException {
-        return remembered(runtimes, question);
-    }
-
-    EngineProduct product(Question<EngineProduct> question) throws EngineException {
-        return remembered(product, question);
-    }
-
-    private <T> T remembered(Fact<T> fact, Question<T> question) throws EngineException {
+    EngineFacts facts(Question question) throws EngineException {
         int before;
         synchronized (this) {
-            if (fact.value != null) {
-                return fact.value;
+            if (known.isPresent()) {
+                return known.get();
             }
             before = generation;
         }
-        T answer = question.query();
+        EngineFacts answer = question.query();
         synchronized (this) {
             // If a change was reported during the query, the answer may be older.
             if (followed && before == generation) {
-                fact.value = answer;
+                known = Optional.of(answer);
+                answered = true;
             }
         }
         return answer;

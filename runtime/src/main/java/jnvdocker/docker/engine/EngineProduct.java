@@ -2,7 +2,6 @@ package jnvdocker.docker.engine;
 
 import com.fasterxml.jackson.core.JsonProcessingException;
 import com.fasterxml.jackson.databind.json.JsonMapper;
-import com.github.dockerjava.api.DockerClient;
 import com.github.dockerjava.api.model.Info;
 import com.github.dockerjava.api.model.Version;
 import com.github.dockerjava.api.model.VersionComponent;
@@ -25,10 +24,6 @@ public record EngineProduct(String name, boolean rootless) {
 
     /** Among the security options of an engine that runs without root. */
     private static final String ROOTLESS = "name=rootless";
-
-    static EngineProduct query(DockerClient docker) {
-        return of(docker.versionCmd().exec(), docker.infoCmd().exec());
-    }
 
     static EngineProduct of(Version version, Info info) {
         List<VersionComponent> components =

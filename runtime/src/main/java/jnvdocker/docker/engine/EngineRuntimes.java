@@ -1,6 +1,5 @@
 package jnvdocker.docker.engine;
 
-import com.github.dockerjava.api.DockerClient;
 import com.github.dockerjava.api.model.Info;
 
 import java.nio.file.Path;
@@ -21,10 +20,6 @@ public record EngineRuntimes(String standard, Map<String, String> paths) {
 
     public EngineRuntimes {
         paths = Map.copyOf(paths);
-    }
-
-    static EngineRuntimes query(DockerClient docker) {
-        return of(docker.infoCmd().exec());
     }
 
     static EngineRuntimes of(Info info) {

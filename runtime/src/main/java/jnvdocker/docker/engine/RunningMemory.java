@@ -1,5 +1,7 @@
 package jnvdocker.docker.engine;
 
+import com.github.dockerjava.api.command.InspectContainerResponse;
+
 import jnvdocker.holder.ContainerEngine;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.Processes;
@@ -17,6 +19,7 @@ import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.ExecutorService;
 import java.util.concurrent.Future;
+import java.util.function.Predicate;
 
 /**
  * Containers that were inspected. What one was given does not change as long as its first process
@@ -26,10 +29,15 @@ final class RunningMemory {
     private static final Logger LOG = LoggerFactory.getLogger(RunningMemory.class);
 
     private final Processes processes;
+    private final Predicate<String> guarded;
     private final Map<String, RunningContainer> known = new ConcurrentHashMap<>();
 
-    RunningMemory(Processes processes) {
+    /**
+     * @param guarded whether a runtime's program is ours
+     */
+    RunningMemory(Processes processes, Predicate<String> guarded) {
         this.processes = processes;
+        this.guarded = guarded;
     }
 
     /** Inspects a container; empty when it does not run any more. */
@@ -65,9 +73,22 @@ final class RunningMemory {
         return List.copyOf(known.values());
     }
 
-    /** The first process of that number, if it is there. */
-    Optional<ProcessId> process(int pid) {
-        return pid == 0 ? Optional.empty() : processes.find(pid);
+    /** What the engine reports of a container that runs, or is about to run again. */
+    Optional<RunningContainer> describe(InspectContainerResponse found, EngineRuntimes runtimes) {
+        ContainerEngine.Inspected inspected = ContainerRecords.inspected(found);
+        Optional<ProcessId> init =
+                inspected.pid() == 0 ? Optional.empty() : processes.find(inspected.pid());
+        return init.isPresent() || inspected.restarting()
+                ? Optional.of(
+                        new RunningContainer(
+                                inspected.id(),
+                                inspected.name(),
+                                ContainerRecords.image(found),
+                                init,
+                                inspected.labels(),
+                                inspected.volumes(),
+                                AccessRecords.access(found, runtimes.paths(), guarded)))
+                : Optional.empty();
     }
 
     private Optional<RunningContainer> find(ContainerEngine.Listed listed, Question question)
@@ -88,8 +109,12 @@ final class RunningMemory {
         return found;
     }
 
-    /** Keeps the facts about a container, if it runs. */
-    void keep(RunningContainer container) {
+    /** Keeps what the engine has reported of a container, if it runs. */
+    void keep(InspectContainerResponse found, EngineRuntimes runtimes) {
+        describe(found, runtimes).ifPresent(this::keep);
+    }
+
+    private void keep(RunningContainer container) {
         if (container.init().isPresent()) {
             known.put(container.id(), container);
         }

@@ -5,6 +5,7 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 
 import jnvdocker.container.CompatLibraries;
 import jnvdocker.docker.engine.DockerEngine;
+import jnvdocker.docker.engine.TrialContainer;
 import jnvdocker.labels.DriverVersion;
 import jnvdocker.posix.ForeignDirectory;
 import jnvdocker.posix.ForeignRoot;
@@ -51,7 +52,8 @@ public final class CudaCompat {
         Path root = Files.createTempDirectory("jnvdocker-image");
         try {
             Path directory = Files.createDirectories(root.resolve(DIRECTORY.substring(1)));
-            return engine.copy(image, DIRECTORY, CUDA.asMatchPredicate(), directory)
+            return TrialContainer.of(image)
+                            .copy(engine, DIRECTORY, CUDA.asMatchPredicate(), directory)
                     && of(root, host).isUsed();
         } finally {
             DirectoryTree.delete(root);

@@ -87,7 +87,7 @@ class DockerEngineTest {
                   [{"Name": "data", "Driver": "local"}, {"Name": "x_1.0", "Driver": "nvidia"}]}]
                 """);
         List<ContainerEngine.Listed> listed =
-                engine.withVolumesOf("nvidia", Duration.ofSeconds(20));
+                engine.objects().withVolumesOf("nvidia", Duration.ofSeconds(20));
         assertEquals(List.of("ours"), listed.stream().map(ContainerEngine.Listed::name).toList());
         assertEquals(List.of("x_1.0"), listed.getFirst().volumes());
         assertFalse(listed.getFirst().isActive());
@@ -97,21 +97,22 @@ class DockerEngineTest {
     void volumesOfAPluginAreListed() throws IOException {
         String path = "/volumes?filters={\"driver\":[\"nvidia\"]}";
         dockerd.answers(path, 200, "{\"Volumes\": null}");
-        assertEquals(List.of(), engine.volumesOf("nvidia", Duration.ofSeconds(20)));
+        assertEquals(List.of(), engine.objects().volumesOf("nvidia", Duration.ofSeconds(20)));
         dockerd.answers(path, 200, "{\"Volumes\": [{\"Name\": \"x_1.0\"}]}");
-        assertEquals(List.of("x_1.0"), engine.volumesOf("nvidia", Duration.ofSeconds(20)));
+        assertEquals(
+                List.of("x_1.0"), engine.objects().volumesOf("nvidia", Duration.ofSeconds(20)));
     }
 
     @Test
     void containerThatRunsIsNotRemovedAndOneThatIsGoneIs() throws IOException {
         dockerd.answers("/containers/1", 204, "")
                 .answers("/containers/2", 409, "{\"message\": \"it runs\"}");
-        engine.removeContainer("1", Duration.ofSeconds(20));
-        engine.removeContainer("gone", Duration.ofSeconds(20));
+        engine.objects().removeContainer("1", Duration.ofSeconds(20));
+        engine.objects().removeContainer("gone", Duration.ofSeconds(20));
         EngineException refusal =
                 assertThrows(
                         EngineException.class,
-                        () -> engine.removeContainer("2", Duration.ofSeconds(20)));
+                        () -> engine.objects().removeContainer("2", Duration.ofSeconds(20)));
         assertTrue(refusal.getMessage().contains("it runs"), refusal.getMessage());
     }
 

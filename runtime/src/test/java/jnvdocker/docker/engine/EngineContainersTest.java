@@ -170,7 +170,7 @@ class EngineContainersTest {
                 "/volumes?filters={\"driver\":[\"nvidia-docker\"]}",
                 200,
                 "{\"Volumes\": [" + volume.repeat(2500) + "{\"Name\": \"last\"}]}");
-        assertEquals(2501, engine.volumesOf("nvidia-docker", LIMIT).size());
+        assertEquals(2501, engine.objects().volumesOf("nvidia-docker", LIMIT).size());
     }
 
     @Test
@@ -345,31 +345,43 @@ class EngineContainersTest {
         assertEquals(Optional.of("ABCD"), engine.knownId());
         engine.runtimes();
         engine.runtimes();
-        assertEquals(4, requested("/info"));
+        assertEquals(3, requested("/info"));
 
         engine.memory().forget();
-        engine.runtimes();
-        assertEquals(5, requested("/info"));
         assertEquals(Optional.empty(), engine.knownId());
+        engine.runtimes();
+        assertEquals(4, requested("/info"));
 
         engine.memory().leave();
         engine.runtimes();
         engine.runtimes();
-        assertEquals(7, requested("/info"));
+        assertEquals(6, requested("/info"));
     }
 
     @Test
     void answerThatIsOlderThanAChangeIsNotRemembered() throws IOException {
         EngineMemory memory = new EngineMemory();
         memory.follow();
-        String old =
-                memory.id(() -> {
-                    memory.forget();
-                    return "old";
-                });
-        assertEquals("old", old);
-        assertEquals("new", memory.id(() -> "new"));
-        assertEquals("new", memory.id(() -> "newer"));
+        assertEquals(
+                "old",
+                memory.facts(
+                                () -> {
+                                    memory.forget();
+                                    return version("old");
+                                })
+                        .version());
+        assertEquals("new", memory.facts(() -> version("new")).version());
+        assertEquals("new", memory.facts(() -> version("newer")).version());
+    }
+
+    private static EngineFacts version(String version) {
+        return new EngineFacts(
+                Optional.empty(),
+                EngineProduct.UNKNOWN,
+                version,
+                "",
+                "",
+                new EngineRuntimes("", Map.of()));
     }
 
     private long requested(String path) {

@@ -39,6 +39,7 @@ final class TestingEngine implements AutoCloseable {
 
     private TestingEngine(Path socket) {
         this.socket = socket;
+        answers("/version", 200, "{}");
     }
 
     static TestingEngine start(Path socket) throws IOException {

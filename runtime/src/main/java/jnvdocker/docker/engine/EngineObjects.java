@@ -1,0 +1,145 @@
+package jnvdocker.docker.engine;
+
+import com.github.dockerjava.api.command.InspectContainerResponse;
+import com.github.dockerjava.api.command.InspectVolumeResponse;
+import com.github.dockerjava.api.model.HostConfig;
+import com.github.dockerjava.api.model.VersionComponent;
+
+import jnvdocker.docker.engine.EngineConnection.Purpose;
+import jnvdocker.holder.ContainerEngine;
+import jnvdocker.lease.ClaimNames;
+import jnvdocker.words.Quote;
+
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.Objects;
+import java.util.Optional;
+import java.util.function.BiPredicate;
+
+/** The containers and volumes of an engine that the doctor, prune and uninstall look for. */
+public final class EngineObjects {
+    private final DockerEngine engine;
+
+    EngineObjects(DockerEngine engine) {
+        this.engine = engine;
+    }
+
+    /** Containers with volumes of a plugin, running or not, each with those volumes alone. */
+    public List<ContainerEngine.Listed> withVolumesOf(String plugin, Duration limit)
+            throws EngineException {
+        return engine.connection()
+                .ask(
+                        "list containers",
+                        limit,
+                        Purpose.CLIENT,
+                        docker ->
+                                docker.listContainersCmd().withShowAll(true).exec().stream()
+                                        .map(container ->
+                                                ContainerRecords.listed(container, plugin))
+                                        .filter(container -> !container.volumes().isEmpty())
+                                        .toList());
+    }
+
+    /** The containers that have a runtime, running or not. */
+    public List<ContainerEngine.Listed> ofRuntime(String runtime, Duration limit)
+            throws EngineException {
+        return ofRuntime(runtime, limit, (_, _) -> true);
+    }
+
+    /** Those of them for which GPUs were requested by a label of ours, or of docker itself. */
+    public List<ContainerEngine.Listed> withGpus(String runtime, Duration limit)
+            throws EngineException {
+        return ofRuntime(
+                runtime,
+                limit,
+                (container, host) ->
+                        container.labels().containsKey(ClaimNames.CLAIM_LABEL)
+                                || container.labels().containsKey(ClaimNames.GPUS_LABEL)
+                                || AccessRecords.requestsGpus(host));
+    }
+
+    private List<ContainerEngine.Listed> ofRuntime(
+            String runtime, Duration limit, BiPredicate<ContainerEngine.Listed, HostConfig> wanted)
+            throws EngineException {
+        List<ContainerEngine.Listed> found = new ArrayList<>();
+        for (ContainerEngine.Listed each : engine.all(limit)) {
+            engine.record(each.id(), limit)
+                    .map(InspectContainerResponse::getHostConfig)
+                    .filter(host -> runtime.equals(host.getRuntime()) && wanted.test(each, host))
+                    .ifPresent(_ -> found.add(each));
+        }
+        return found;
+    }
+
+    /** Removes a container that does not run; one that is gone is no error. */
+    public void removeContainer(String container, Duration limit) throws EngineException {
+        engine.find(
+                "remove container " + Quote.shown(container),
+                limit,
+                docker -> docker.removeContainerCmd(container).exec());
+    }
+
+    /** Names of the volumes of a plugin that it lists. */
+    public List<String> volumesOf(String plugin, Duration limit) throws EngineException {
+        return engine.connection()
+                .ask(
+                        "list volumes",
+                        limit,
+                        Purpose.CLIENT,
+                        docker ->
+                                list(
+                                                docker.listVolumesCmd()
+                                                        .withFilter("driver", List.of(plugin))
+                                                        .exec()
+                                                        .getVolumes())
+                                        .stream()
+                                        .map(InspectVolumeResponse::getName)
+                                        .toList());
+    }
+
+    /** The driver of a volume; empty when there is no such volume. */
+    public Optional<String> volumeDriver(String volume, Duration limit) throws EngineException {
+        return engine.find(
+                "inspect volume " + volume,
+                limit,
+                docker -> docker.inspectVolumeCmd(volume).exec().getDriver());
+    }
+
+    /** Has the engine request a volume from a plugin, which creates it unless it has it already. */
+    public void createVolume(String volume, String plugin, Duration limit) throws EngineException {
+        engine.connection()
+                .ask(
+                        "create volume " + volume,
+                        limit,
+                        Purpose.ONE_THING,
+                        docker ->
+                                docker.createVolumeCmd()
+                                        .withName(volume)
+                                        .withDriver(plugin)
+                                        .exec());
+    }
+
+    /**
+     * The version of the program that the engine runs containers by when they name none: {@code
+     * 1.1.5+ds1}. Empty when the engine does not know it.
+     */
+    public String runtimeVersion(EngineFacts facts, Duration limit) throws EngineException {
+        String standard = facts.runtimes().standard();
+        return engine.connection()
+                .ask(
+                        "report its versions",
+                        limit,
+                        Purpose.UPKEEP,
+                        docker ->
+                                list(docker.versionCmd().exec().getComponents()).stream()
+                                        .filter(part -> standard.equals(part.getName()))
+                                        .map(VersionComponent::getVersion)
+                                        .findFirst()
+                                        .orElse(""));
+    }
+
+    private static <T> List<T> list(List<T> list) {
+        return Objects.requireNonNullElse(list, List.of());
+    }
+}
