@@ -3,7 +3,6 @@ package jnvdocker.grant;
 import jnvdocker.holder.Pace;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.Lease;
-import jnvdocker.lease.Origin;
 import jnvdocker.lease.Request;
 import jnvdocker.lease.Rule;
 import jnvdocker.lease.text.LeaseText;
