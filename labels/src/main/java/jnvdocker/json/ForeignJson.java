@@ -3,6 +3,7 @@ package jnvdocker.json;
 import com.fasterxml.jackson.core.JsonFactory;
 import com.fasterxml.jackson.core.JsonFactoryBuilder;
 import com.fasterxml.jackson.core.JsonParser;
+import com.fasterxml.jackson.core.JsonToken;
 import com.fasterxml.jackson.core.StreamReadConstraints;
 import com.fasterxml.jackson.core.filter.FilteringParserDelegate;
 import com.fasterxml.jackson.core.filter.TokenFilter;
@@ -12,6 +13,7 @@ import com.fasterxml.jackson.databind.json.JsonMapper;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;
+import java.util.Optional;
 
 /**
  * Parses JSON that may have been made long on purpose. A document has a limit in bytes, which its
@@ -23,6 +25,11 @@ public final class ForeignJson {
 
     /** An element can take twenty times the memory of its text: {@code ["a"]}. */
     private static final int MOST_ELEMENTS = 50_000;
+
+    /** Of each item of a list at the top, so that one item does not have the list refused. */
+    private static final int MOST_OF_ITEM = 5_000;
+
+    private static final int MOST_CHARACTERS = 16 << 20;
 
     private static final JsonFactory TEXTS = factory().build();
 
@@ -102,11 +109,12 @@ public final class ForeignJson {
     }
 
     /**
-     * Leaves out the members that nobody reads.
+     * Leaves out the members that nobody reads, and in each item of a list at the top what its own
+     * lists have beyond some thousand elements. What is left out may have any length.
      *
      * @param ended is called at the end of each object and list at the top
      * @return a parser that throws an {@link UncheckedIOException} with a {@link TooLongException}
-     *     for a document whose lists have too many elements
+     *     for a document of which too many elements or characters are read
      */
     public static JsonParser filtered(JsonParser parser, Members members, Runnable ended) {
         return new FilteringParserDelegate(
@@ -114,7 +122,7 @@ public final class ForeignJson {
                 new TokenFilter() {
                     @Override
                     public TokenFilter includeRootValue(int index) {
-                        return new Part(new Document(members, ended), null, true);
+                        return new Part(new Document(members, ended), null, true, Optional.empty());
                     }
                 },
                 TokenFilter.Inclusion.INCLUDE_NON_NULL,
@@ -126,11 +134,35 @@ public final class ForeignJson {
         private final Members members;
         private final Runnable ended;
         private int elements;
+        private long characters;
 
         Document(Members members, Runnable ended) {
             this.members = members;
             this.ended = ended;
         }
+
+        void addElement() {
+            elements++;
+            if (elements > MOST_ELEMENTS) {
+                throw tooLong("its lists have more than " + MOST_ELEMENTS + " elements");
+            }
+        }
+
+        void addCharacters(int more) {
+            characters += more;
+            if (characters > MOST_CHARACTERS) {
+                throw tooLong("its texts have more than " + MOST_CHARACTERS + " characters");
+            }
+        }
+
+        private static UncheckedIOException tooLong(String message) {
+            return new UncheckedIOException(new TooLongException(message));
+        }
+    }
+
+    /** An item of a list at the top. */
+    private static final class Item {
+        private int elements;
     }
 
     /** Keeps what is read of a part of a document. */
@@ -138,27 +170,37 @@ public final class ForeignJson {
         private final Document document;
         private final String parent;
         private final boolean isWhole;
+        private final Optional<Item> item;
 
-        Part(Document document, String parent, boolean isWhole) {
+        Part(Document document, String parent, boolean isWhole, Optional<Item> item) {
             this.document = document;
             this.parent = parent;
             this.isWhole = isWhole;
+            this.item = item;
         }
 
         @Override
         public TokenFilter includeProperty(String name) {
-            return document.members.areRead(parent, name) ? new Part(document, name, false) : null;
+            return document.members.areRead(parent, name)
+                    ? new Part(document, name, false, item)
+                    : null;
         }
 
         @Override
         public TokenFilter includeElement(int index) {
-            document.elements++;
-            if (document.elements > MOST_ELEMENTS) {
-                throw new UncheckedIOException(
-                        new TooLongException(
-                                "its lists have more than " + MOST_ELEMENTS + " elements"));
+            if (item.isPresent() && ++item.get().elements > MOST_OF_ITEM) {
+                return null;
             }
-            return isWhole ? new Part(document, parent, false) : this;
+            document.addElement();
+            return isWhole ? new Part(document, parent, false, Optional.of(new Item())) : this;
+        }
+
+        @Override
+        public boolean includeValue(JsonParser parser) throws IOException {
+            if (parser.hasToken(JsonToken.VALUE_STRING)) {
+                document.addCharacters(parser.getTextLength());
+            }
+            return true;
         }
 
         @Override

@@ -77,6 +77,29 @@ class ForeignJsonTest {
         assertThrows(StreamConstraintsException.class, () -> read("[".repeat(101)));
     }
 
+    @Test
+    void charactersThatAreReadAreBounded() throws IOException {
+        String text = "\"" + "x".repeat(3 << 20) + "\",";
+        assertEquals(5, filtered("[" + text.repeat(5) + "\"\"]").size() - 1);
+        assertThrows(
+                ForeignJson.TooLongException.class, () -> filtered("[" + text.repeat(6) + "1]"));
+        assertEquals(1, filtered("[{\"-\":[" + text.repeat(6) + "1]}]").size());
+    }
+
+    private static JsonNode filtered(String json) throws IOException {
+        return ForeignJson.tree(JSON, json, json.length(), ForeignJsonTest::isRead);
+    }
+
+    /** A container with as many mounts does not hide the other ones. */
+    @Test
+    void itemOfAListIsCutOff() throws IOException {
+        String item = "{\"list\":[" + "1,".repeat(30_000) + "2]}";
+        JsonNode read = filtered("[" + item + "," + item + ",{\"list\":[1]}]");
+        assertEquals(3, read.size());
+        assertEquals(5_000, read.get(1).get("list").size());
+        assertEquals(1, read.get(2).get("list").size());
+    }
+
     /** Those of the events of an engine are counted for each event. */
     @Test
     void documentsOfAStreamAreBoundedOneByOne() throws IOException {

@@ -16,16 +16,12 @@ import java.util.concurrent.Semaphore;
 
 /**
  * Reads the JSON of an engine, in which any member of the group {@code docker} can have containers
- * described at any length. Only the members that leases need are read. Long answers take turns, and
- * short ones don't wait for them.
+ * described at any length. Only the members that leases need are read, and long strings are cut
+ * off, so that no container hides others. The limit of each query bounds the rest. Long answers
+ * take turns, and short ones don't wait for them.
  */
 final class EngineJson extends JsonFactory {
     private static final long serialVersionUID = 1L;
-
-    /**
-     * The limit of an answer in bytes: ten thousand containers, or one with all ports published.
-     */
-    private static final int MOST = 16 << 20;
 
     private static final int SHORT = 64 << 10;
 
@@ -93,7 +89,8 @@ final class EngineJson extends JsonFactory {
     @Override
     public JsonParser createParser(InputStream in) throws IOException {
         Answer answer = new Answer(in);
-        return ForeignJson.filtered(super.createParser(answer), EngineJson::isRead, answer::finish);
+        return ForeignJson.filtered(
+                super.createParser(new ClippedStrings(answer)), EngineJson::isRead, answer::finish);
     }
 
     private static boolean isRead(String parent, String member) {
@@ -125,9 +122,6 @@ final class EngineJson extends JsonFactory {
         public int read(byte[] into, int offset, int most) throws IOException {
             int more = super.read(into, offset, most);
             count += Math.max(more, 0);
-            if (count > MOST) {
-                throw ForeignJson.TooLongException.ofBytes(MOST);
-            }
             if (count > SHORT && !hasTurn) {
                 try {
                     turn.acquire();

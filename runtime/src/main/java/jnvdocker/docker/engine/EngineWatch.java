@@ -16,6 +16,7 @@ import java.io.Closeable;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Map;
+import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
@@ -50,6 +51,9 @@ public final class EngineWatch implements AutoCloseable {
 
     private final Periodic thread;
 
+    /** Why the engine was not followed the last time; null when it was. */
+    private String obstacle;
+
     private EngineWatch(DockerEngine engine, Reconciler reconciler, RefusedStarts refusedStarts) {
         this.engine = engine;
         this.reconciler = reconciler;
@@ -69,7 +73,10 @@ public final class EngineWatch implements AutoCloseable {
         try {
             follow();
         } catch (IOException | RuntimeException e) {
-            LOG.debug("not watching the engine: {}", e.getMessage());
+            if (!Objects.equals(e.getMessage(), obstacle)) {
+                LOG.info("not following the engine: {}", e.getMessage());
+            }
+            obstacle = e.getMessage();
         }
     }
 
@@ -85,6 +92,7 @@ public final class EngineWatch implements AutoCloseable {
             refusedStarts.follow();
             startRefused();
             LOG.info("following the engine at {}", engine.socket());
+            obstacle = null;
             for (int sweep = 1; !events.awaitEnd(SWEEP); sweep++) {
                 if (sweep % SWEEPS == 0) {
                     perform("reconcile", reconciler::reconcile);

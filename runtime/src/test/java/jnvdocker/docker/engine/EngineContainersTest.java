@@ -118,24 +118,12 @@ class EngineContainersTest {
     void containerThatIsDescribedAtTooGreatLengthFailsAlone() throws IOException {
         String rules = "\"c 1:1 rwm\",".repeat(50_000);
         String one = "{\"Id\":\"%s\",\"HostConfig\":{\"DeviceCgroupRules\":[%s\"c 1:1 r\"]}}";
-        String label = "{\"Id\":\"%s\",\"Config\":{\"Labels\":{\"%s\":\"\"}}}";
         dockerd.answers("/containers/long/json", 200, one.formatted("long", rules))
-                .answers(
-                        "/containers/name/json",
-                        200,
-                        label.formatted("name", "a".repeat((4 << 20) + 1)))
-                .answers(
-                        "/containers/huge/json",
-                        200,
-                        label.formatted("huge", "a\":\"\",\"".repeat(3 << 20)))
                 .answers("/containers/short/json", 200, one.formatted("short", ""));
-        for (String container : List.of("long", "name", "huge")) {
-            String message =
-                    assertThrows(EngineException.class, () -> engine.inspect(container, LIMIT))
-                            .getMessage();
-            assertTrue(
-                    message.contains("inspect container " + container + " is too long: "), message);
-        }
+        String message =
+                assertThrows(EngineException.class, () -> engine.inspect("long", LIMIT))
+                        .getMessage();
+        assertTrue(message.contains("inspect container long is too long: "), message);
         assertTrue(engine.inspect("short", LIMIT).isPresent());
     }
 
