@@ -61,15 +61,19 @@ final class ContainerdConf extends DropIn {
     }
 
     @Override
+    String remedy() {
+        return "give it another name";
+    }
+
+    @Override
+    public Optional<String> besides(Path file) {
+        return isOurs(file) ? super.besides(file) : Optional.empty();
+    }
+
+    @Override
     public String with(String text, Entry entry) throws RefusedException {
         refuseSwarm(entry);
-        Part engines = entry.engines();
-        Optional<String> taken =
-                program(Toml.parse(engines.text()), entry.name())
-                        .filter(program -> !program.equals(entry.program().toString()));
-        if (taken.isPresent()) {
-            throw EngineSettings.taken(entry, engines.file(), taken.get());
-        }
+        refuseTaken(entry, entry.engines());
         return isOurs(entry.file()) ? super.with(text, entry) : text;
     }
 

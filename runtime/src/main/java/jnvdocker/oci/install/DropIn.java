@@ -32,12 +32,35 @@ abstract sealed class DropIn implements EngineSettings
     @Override
     public String with(String text, Entry entry) throws RefusedException {
         if (!text.isBlank() && !text.startsWith(HEADER)) {
-            throw new RefusedException(
-                    entry.file() + " is not jnvdocker's",
-                    "name a file of its own with --config, such as " + engine.config());
+            throw new RefusedException(entry.file() + " is not jnvdocker's", remedy());
         }
         refuseSwarm(entry);
+        for (Part other : entry.others()) {
+            refuseTaken(entry, other);
+        }
         return HEADER + text(entry);
+    }
+
+    @Override
+    public Optional<String> besides(Path file) {
+        String name = file.getFileName().toString();
+        return Optional.of("*" + name.substring(Math.max(name.lastIndexOf('.'), 0)));
+    }
+
+    /** Engines merge all of these files: one of the two programs would be the other's. */
+    final void refuseTaken(Entry entry, Part part) throws RefusedException {
+        TomlParseResult toml = Toml.parse(part.text());
+        Optional<String> taken =
+                program(toml, entry.name())
+                        .filter(program -> !program.equals(entry.program().toString()));
+        if (taken.isPresent()) {
+            throw EngineSettings.taken(entry, part.file(), taken.get());
+        }
+    }
+
+    /** The remedy where the file is another's. */
+    String remedy() {
+        return "name a file of its own with --config, such as " + engine.config();
     }
 
     final void refuseSwarm(Entry entry) throws RefusedException {

@@ -18,6 +18,7 @@ interface EngineSettings {
      * @param resources of a Swarm node, {@code NVIDIA-GPU=4}; empty to leave them alone
      * @param devices for CDI alone
      * @param engines the engine's own configuration, which the file may be beside
+     * @param others the files that the engine reads of the same directory
      */
     record Entry(
             Path file,
@@ -26,10 +27,12 @@ interface EngineSettings {
             boolean standard,
             List<String> resources,
             Optional<CdiDevices> devices,
-            Part engines) {
+            Part engines,
+            List<Part> others) {
         /** An entry that changes no default. */
         static Entry of(Path file, String name, Path program, Optional<CdiDevices> devices) {
-            return new Entry(file, name, program, false, List.of(), devices, new Part(file, ""));
+            return new Entry(
+                    file, name, program, false, List.of(), devices, new Part(file, ""), List.of());
         }
     }
 
@@ -78,6 +81,11 @@ interface EngineSettings {
      */
     default Path file(Path config, String text) throws RefusedException {
         return config;
+    }
+
+    /** The names of the files that an engine reads beside that one; empty where it reads none. */
+    default Optional<String> besides(Path file) {
+        return Optional.empty();
     }
 
     /**

@@ -210,7 +210,7 @@ public final class ForeignRuntimes {
         return files(host.resolve(directory), names);
     }
 
-    private static List<Path> files(Path path, String names) throws IOException {
+    static List<Path> files(Path path, String names) throws IOException {
         if (!Files.isDirectory(path)) {
             return List.of();
         }
@@ -239,7 +239,8 @@ public final class ForeignRuntimes {
         }
     }
 
-    private static String text(Path file) throws IOException {
+    /** What its engine cannot read either is as good as empty. */
+    static String text(Path file) throws IOException {
         try {
             return Files.exists(file, LinkOption.NOFOLLOW_LINKS) ? SettingsFile.read(file) : "";
         } catch (RefusedException e) {

@@ -51,7 +51,8 @@ class CdiFileTest {
                 standard,
                 resources,
                 Optional.of(DEVICES),
-                new EngineSettings.Part(FILE, ""));
+                new EngineSettings.Part(FILE, ""),
+                List.of());
     }
 
     @Test

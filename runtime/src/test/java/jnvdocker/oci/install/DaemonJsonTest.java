@@ -31,7 +31,8 @@ class DaemonJsonTest {
                 standard,
                 List.of(resources),
                 Optional.empty(),
-                new EngineSettings.Part(FILE, ""));
+                new EngineSettings.Part(FILE, ""),
+                List.of());
     }
 
     private static String text(String... lines) {
@@ -135,7 +136,8 @@ class DaemonJsonTest {
                         true,
                         List.of(),
                         Optional.empty(),
-                        new EngineSettings.Part(FILE, ""));
+                        new EngineSettings.Part(FILE, ""),
+                        List.of());
         String both = json.with(standard, other);
         assertTrue(json.find(both, FILE, "jnv").orElseThrow().standard(), both);
         assertEquals(PROGRAM, json.find(both, FILE, "nvidia").orElseThrow().program());

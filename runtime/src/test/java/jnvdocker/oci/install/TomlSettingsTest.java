@@ -40,7 +40,8 @@ class TomlSettingsTest {
                 standard,
                 List.of(),
                 Optional.empty(),
-                new EngineSettings.Part(MAIN, engines));
+                new EngineSettings.Part(MAIN, engines),
+                List.of());
     }
 
     private static Registration registration(EngineKind engine) {
@@ -135,6 +136,66 @@ class TomlSettingsTest {
                 taken.getMessage());
     }
 
+    /** As NVIDIA's toolkit writes them since 1.18. */
+    @ParameterizedTest
+    @CsvSource(
+            delimiter = '|',
+            value = {
+                "CONTAINERD|[plugins.'io.containerd.cri.v1.runtime'.containerd.runtimes.nvidia]"
+                        + " options = {BinaryName = 'X'}",
+                "CRIO|[crio.runtime.runtimes.nvidia] runtime_path = 'X'",
+                "PODMAN|[engine.runtimes] nvidia = ['X']"
+            })
+    void nameThatAnotherFileOfTheDirectoryHasIsRefused(EngineKind engine, String text)
+            throws Exception {
+        EngineSettings settings = engine.settings();
+        Path theirs = MAIN.resolveSibling("conf.d/99-nvidia.toml");
+        Path ours = theirs.resolveSibling("jnvdocker.toml");
+        String lines = text.replace("] ", "]\n");
+        RefusedException taken =
+                assertThrows(
+                        RefusedException.class,
+                        () -> settings.with("", beside(ours, theirs, lines)));
+        assertEquals(
+                "the runtime 'nvidia' in "
+                        + theirs
+                        + " is X, which is not jnvdocker's; remove it there, or choose another name"
+                        + " with --name jnvdocker",
+                taken.getMessage());
+        settings.with("", beside(ours, theirs, lines.replace("nvidia", "other")));
+        settings.with("", beside(ours, theirs, lines.replace("X", PROGRAM.toString())));
+        settings.with("", beside(ours, theirs, "no = TOML ="));
+    }
+
+    private static EngineSettings.Entry beside(Path file, Path other, String text) {
+        return new EngineSettings.Entry(
+                file,
+                "nvidia",
+                PROGRAM,
+                false,
+                List.of(),
+                Optional.empty(),
+                new EngineSettings.Part(MAIN, "version = 3\n"),
+                List.of(new EngineSettings.Part(other, text)));
+    }
+
+    @Test
+    void fileOfOurNameThatIsAnothersStays() {
+        RefusedException e =
+                assertThrows(
+                        RefusedException.class,
+                        () ->
+                                containerd.with(
+                                        "version = 3\n",
+                                        entry(
+                                                MAIN.resolveSibling("conf.d/jnvdocker.toml"),
+                                                false,
+                                                "version = 3\n")));
+        assertEquals(
+                "/etc/containerd/conf.d/jnvdocker.toml is not jnvdocker's; give it another name",
+                e.getMessage());
+    }
+
     @Test
     void containerdsFileHasThePluginOfItsVersion() throws Exception {
         Path ours = Path.of("/etc/containerd/conf.d/jnvdocker.toml");
@@ -156,7 +217,8 @@ class TomlSettingsTest {
                         false,
                         List.of("NVIDIA-GPU=4"),
                         Optional.empty(),
-                        new EngineSettings.Part(MAIN, "version = 2\n"));
+                        new EngineSettings.Part(MAIN, "version = 2\n"),
+                        List.of());
         RefusedException refused =
                 assertThrows(RefusedException.class, () -> containerd.with("version = 2\n", entry));
         assertTrue(refused.getMessage().contains("containerd has no Swarm"), refused::getMessage);
