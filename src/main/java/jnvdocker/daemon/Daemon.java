@@ -91,14 +91,14 @@ final class Daemon implements AutoCloseable {
         Path usual = host.resolve("/run/jnvdocker");
         if (!Files.exists(usual) || !Files.isSameFile(usual, run)) {
             started.push(
-                    DirectoryLock.take(
+                    DaemonLock.take(
                             usual, RUN_LOCK, "gives out the GPUs of this host already", ""));
         }
     }
 
     private void startParts(Directories directories) throws IOException {
         started.push(
-                DirectoryLock.take(
+                DaemonLock.take(
                         directories.run(),
                         RUN_LOCK,
                         "uses " + directories.run(),

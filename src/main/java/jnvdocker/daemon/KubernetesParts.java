@@ -6,11 +6,11 @@ import jnvdocker.host.Host;
 import jnvdocker.kubelet.KubeletLink;
 import jnvdocker.kubelet.Resource;
 import jnvdocker.kubernetes.KubernetesPolicy;
+import jnvdocker.kubernetes.PluginRegistration;
 import jnvdocker.kubernetes.PodClaims;
 import jnvdocker.kubernetes.PodInjection;
 import jnvdocker.kubernetes.PodLeases;
 import jnvdocker.kubernetes.PodParts;
-import jnvdocker.kubernetes.Registration;
 import jnvdocker.posix.PermanentThread;
 
 import java.io.IOException;
@@ -47,7 +47,7 @@ final class KubernetesParts implements AutoCloseable {
     private final DraDriver.Knowledge gpus;
 
     /** What has become of each resource, or of the driver. */
-    private volatile Supplier<List<Registration>> served = List::of;
+    private volatile Supplier<List<PluginRegistration>> served = List::of;
 
     /**
      * @param edits what pods get with their GPUs
@@ -95,9 +95,9 @@ final class KubernetesParts implements AutoCloseable {
      * What has become of each resource, after the first try of each, if that ends soon; empty as
      * long as none is served.
      */
-    List<Registration> registrations() {
+    List<PluginRegistration> registrations() {
         long end = System.nanoTime() + FIRST.toNanos();
-        List<Registration> all = now();
+        List<PluginRegistration> all = now();
         while (policy.get().enabled() && isTrying(all) && System.nanoTime() < end) {
             try {
                 Thread.sleep(STEP);
@@ -110,13 +110,13 @@ final class KubernetesParts implements AutoCloseable {
         return all;
     }
 
-    private List<Registration> now() {
+    private List<PluginRegistration> now() {
         return served.get();
     }
 
-    private static boolean isTrying(List<Registration> all) {
+    private static boolean isTrying(List<PluginRegistration> all) {
         return all.isEmpty()
-                || all.stream().anyMatch(it -> it.state() instanceof Registration.Trying);
+                || all.stream().anyMatch(it -> it.state() instanceof PluginRegistration.Trying);
     }
 
     private void keep() throws InterruptedException, IOException {

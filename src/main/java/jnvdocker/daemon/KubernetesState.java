@@ -2,9 +2,9 @@ package jnvdocker.daemon;
 
 import jnvdocker.doctor.KubernetesFacts;
 import jnvdocker.host.Gpu;
+import jnvdocker.kubernetes.PluginRegistration;
 import jnvdocker.kubernetes.PodInjection;
 import jnvdocker.kubernetes.PodLeases;
-import jnvdocker.kubernetes.Registration;
 import jnvdocker.words.Refusal;
 
 import java.io.IOException;
@@ -22,7 +22,7 @@ record KubernetesState(
         LiveConfig live,
         PodLeases leases,
         PodInjection injection,
-        Supplier<List<Registration>> registered)
+        Supplier<List<PluginRegistration>> registered)
         implements KubernetesFacts {
     @Override
     public boolean enabled() {
@@ -60,7 +60,7 @@ record KubernetesState(
     }
 
     @Override
-    public List<Registration> registrations() {
+    public List<PluginRegistration> registrations() {
         return registered.get();
     }
 

@@ -3,7 +3,7 @@ package jnvdocker.doctor;
 import jnvdocker.host.Host;
 import jnvdocker.kubernetes.CheckpointFile;
 import jnvdocker.kubernetes.MalformedCheckpointException;
-import jnvdocker.kubernetes.Registration;
+import jnvdocker.kubernetes.PluginRegistration;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.words.Quote;
 
@@ -29,7 +29,7 @@ final class KubernetesCheck {
             }
             return;
         }
-        List<Registration> registrations = facts.registrations();
+        List<PluginRegistration> registrations = facts.registrations();
         registrations.forEach(each -> add(each, found));
         if (registrations.isEmpty()) {
             found.unknown("the kubelet has not been offered the GPUs yet");
@@ -57,25 +57,25 @@ final class KubernetesCheck {
                         + ", then run 'jnvdocker gpu reload'");
     }
 
-    private void add(Registration registration, Findings found) {
+    private void add(PluginRegistration registration, Findings found) {
         String resource = registration.resource();
         switch (registration.state()) {
-            case Registration.Trying _ ->
+            case PluginRegistration.Trying _ ->
                     found.unknown("the kubelet has not been offered " + resource + " yet");
-            case Registration.Registered _ ->
+            case PluginRegistration.Registered _ ->
                     found.ok("the kubelet gives pods that request " + resource + " our GPUs");
-            case Registration.NoKubelet _ ->
+            case PluginRegistration.NoKubelet _ ->
                     found.wrong(
                             "no kubelet answers in %s, so no pod gets %s"
                                     .formatted(facts.kubeletDirectory(), resource),
                             "start the kubelet, or set kubelet_dir below [kubernetes] in "
                                     + facts.config());
-            case Registration.Competitor(String socket) ->
+            case PluginRegistration.Competitor(String socket) ->
                     found.wrong(
                             "another device plugin (%s) gives pods %s, whoever holds the GPUs"
                                     .formatted(Quote.shown(socket), resource),
                             "remove it from this node; jnvdocker then registers by itself");
-            case Registration.Failed(var reason) ->
+            case PluginRegistration.Failed(var reason) ->
                     found.wrong(
                             reason.precededBy(
                                     resource + " is not given to pods as it should be: "));

@@ -1,7 +1,7 @@
 package jnvdocker.doctor;
 
 import jnvdocker.host.Gpu;
-import jnvdocker.kubernetes.Registration;
+import jnvdocker.kubernetes.PluginRegistration;
 import jnvdocker.posix.SocketFile;
 import jnvdocker.words.Refusal;
 
@@ -39,7 +39,7 @@ public interface KubernetesFacts {
     List<String> joined() throws IOException;
 
     /** The registration of each resource, after its first try, if that ends soon. */
-    List<Registration> registrations();
+    List<PluginRegistration> registrations();
 
     /** Why no pod of this kubelet starts with GPUs; empty if pods do, or none has tried to. */
     Optional<Refusal> fault();

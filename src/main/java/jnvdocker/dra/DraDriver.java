@@ -17,8 +17,8 @@ import jnvdocker.kubelet.GrpcServer;
 import jnvdocker.kubelet.GrpcSockets;
 import jnvdocker.kubernetes.KubeletDirectory;
 import jnvdocker.kubernetes.KubernetesPolicy;
+import jnvdocker.kubernetes.PluginRegistration;
 import jnvdocker.kubernetes.PodClaims;
-import jnvdocker.kubernetes.Registration;
 import jnvdocker.nvml.CudaVersions;
 import jnvdocker.nvml.GpuFacts;
 import jnvdocker.posix.FileErrors;
@@ -70,8 +70,8 @@ public final class DraDriver implements AutoCloseable {
 
     private Optional<GrpcServer> plugin = Optional.empty();
     private Optional<GrpcServer> registrar = Optional.empty();
-    private volatile Registration state =
-            new Registration(NAME, new Registration.Trying(), Instant.now());
+    private volatile PluginRegistration state =
+            new PluginRegistration(NAME, new PluginRegistration.Trying(), Instant.now());
 
     /**
      * What is known of this host's GPUs, for the attributes of devices.
@@ -151,11 +151,13 @@ public final class DraDriver implements AutoCloseable {
     }
 
     /** What has become of the driver, at the kubelet or at the API server. */
-    public Registration registration() {
-        Registration now = state;
+    public PluginRegistration registration() {
+        PluginRegistration now = state;
         return slices.fault()
-                .filter(_ -> now.state() instanceof Registration.Registered)
-                .map(why -> new Registration(NAME, new Registration.Failed(why), now.since()))
+                .filter(_ -> now.state() instanceof PluginRegistration.Registered)
+                .map(why ->
+                        new PluginRegistration(
+                                NAME, new PluginRegistration.Failed(why), now.since()))
                 .orElse(now);
     }
 
@@ -165,7 +167,7 @@ public final class DraDriver implements AutoCloseable {
             if (!Files.isDirectory(registrySocket.getParent())
                     || !SocketFile.answers(
                             kubeletDirectory.resolve("device-plugins/kubelet.sock"))) {
-                report(new Registration.NoKubelet());
+                report(new PluginRegistration.NoKubelet());
             }
             if (Files.isDirectory(registrySocket.getParent())) {
                 KubeletDirectory.check(registrySocket.getParent());
@@ -175,7 +177,7 @@ public final class DraDriver implements AutoCloseable {
                 registrar = listening(registrar, registrySocket, List.of(registration(socket)));
             }
         } catch (IOException e) {
-            report(new Registration.Failed(FileErrors.refusal(e)));
+            report(new PluginRegistration.Failed(FileErrors.refusal(e)));
         }
     }
 
@@ -212,8 +214,8 @@ public final class DraDriver implements AutoCloseable {
             String error = DraMessages.registrationError(status);
             report(
                     error.isEmpty()
-                            ? new Registration.Registered()
-                            : new Registration.Failed(
+                            ? new PluginRegistration.Registered()
+                            : new PluginRegistration.Failed(
                                     new Refusal(Quote.lines(error), "see the kubelet's log")));
         } catch (IOException e) {
             throw Status.INVALID_ARGUMENT.withDescription(e.getMessage()).asException();
@@ -222,17 +224,18 @@ public final class DraDriver implements AutoCloseable {
         return ByteString.EMPTY;
     }
 
-    private synchronized void report(Registration.State next) {
+    private synchronized void report(PluginRegistration.State next) {
         if (next.equals(state.state())) {
             return;
         }
-        state = new Registration(NAME, next, Instant.now());
+        state = new PluginRegistration(NAME, next, Instant.now());
         switch (next) {
-            case Registration.Registered _ -> LOG.info("the kubelet has registered {}", NAME);
-            case Registration.NoKubelet _ -> LOG.info("no kubelet runs in {}", kubeletDirectory);
-            case Registration.Failed(Refusal why) ->
+            case PluginRegistration.Registered _ -> LOG.info("the kubelet has registered {}", NAME);
+            case PluginRegistration.NoKubelet _ ->
+                    LOG.info("no kubelet runs in {}", kubeletDirectory);
+            case PluginRegistration.Failed(Refusal why) ->
                     LOG.warn("the kubelet has not registered {}: {}", NAME, why.message());
-            case Registration.Trying _, Registration.Competitor _ -> {}
+            case PluginRegistration.Trying _, PluginRegistration.Competitor _ -> {}
         }
     }
 

@@ -116,7 +116,7 @@ final class Competitors {
             Set<String> ids =
                     first.isEmpty()
                             ? Set.of()
-                            : DeviceList.parse(first.get()).devices().stream()
+                            : ListedDevices.parse(first.get()).devices().stream()
                                     .map(Device::id)
                                     .filter(GpuResolver::isUuid)
                                     .limit(MOST_GPUS)

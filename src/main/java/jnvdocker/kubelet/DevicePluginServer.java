@@ -30,7 +30,7 @@ final class DevicePluginServer implements AutoCloseable {
             GrpcSockets grpc, Path socket, DevicePlugin plugin, Runnable changed)
             throws IOException {
         DeviceStreams streams =
-                new DeviceStreams(() -> new DeviceList(plugin.devices()).bytes(), changed);
+                new DeviceStreams(() -> new ListedDevices(plugin.devices()).bytes(), changed);
         DevicePlugin.Watch watch = plugin.watch(streams::send);
         try {
             return new DevicePluginServer(

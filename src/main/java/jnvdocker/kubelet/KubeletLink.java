@@ -1,7 +1,7 @@
 package jnvdocker.kubelet;
 
 import jnvdocker.kubernetes.Kubelet;
-import jnvdocker.kubernetes.Registration;
+import jnvdocker.kubernetes.PluginRegistration;
 import jnvdocker.process.Processes;
 
 import java.nio.file.Path;
@@ -56,7 +56,7 @@ public final class KubeletLink implements AutoCloseable {
     }
 
     /** The registration of each resource; empty before any is served. */
-    public synchronized List<Registration> registrations() {
+    public synchronized List<PluginRegistration> registrations() {
         return registrar.map(Registrar::registrations).orElse(List.of());
     }
 

@@ -1,7 +1,7 @@
 package jnvdocker.kubelet;
 
 import jnvdocker.holder.Periodic;
-import jnvdocker.kubernetes.Registration;
+import jnvdocker.kubernetes.PluginRegistration;
 import jnvdocker.words.Refusal;
 
 import org.slf4j.Logger;
@@ -58,7 +58,7 @@ final class Registrar implements AutoCloseable {
         return registrar;
     }
 
-    List<Registration> registrations() {
+    List<PluginRegistration> registrations() {
         return resources.stream().map(ResourceRegistrar::registration).toList();
     }
 

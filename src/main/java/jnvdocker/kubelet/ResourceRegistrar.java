@@ -1,11 +1,11 @@
 package jnvdocker.kubelet;
 
-import jnvdocker.kubernetes.Registration;
-import jnvdocker.kubernetes.Registration.Competitor;
-import jnvdocker.kubernetes.Registration.Failed;
-import jnvdocker.kubernetes.Registration.NoKubelet;
-import jnvdocker.kubernetes.Registration.Registered;
-import jnvdocker.kubernetes.Registration.Trying;
+import jnvdocker.kubernetes.PluginRegistration;
+import jnvdocker.kubernetes.PluginRegistration.Competitor;
+import jnvdocker.kubernetes.PluginRegistration.Failed;
+import jnvdocker.kubernetes.PluginRegistration.NoKubelet;
+import jnvdocker.kubernetes.PluginRegistration.Registered;
+import jnvdocker.kubernetes.PluginRegistration.Trying;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.words.Quote;
 import jnvdocker.words.Refusal;
@@ -51,7 +51,7 @@ final class ResourceRegistrar implements AutoCloseable {
     private final PluginDirectory directory;
     private final Resource resource;
     private final Runnable changed;
-    private volatile Registration state;
+    private volatile PluginRegistration state;
 
     private Optional<DevicePluginServer> server = Optional.empty();
     private Optional<Object> kubelet = Optional.empty();
@@ -72,11 +72,11 @@ final class ResourceRegistrar implements AutoCloseable {
         this.directory = directory;
         this.resource = resource;
         this.changed = changed;
-        state = new Registration(resource.name(), new Trying(), Instant.now());
+        state = new PluginRegistration(resource.name(), new Trying(), Instant.now());
     }
 
     /** The outcome of the registration; for any thread. */
-    Registration registration() {
+    PluginRegistration registration() {
         return state;
     }
 
@@ -254,13 +254,15 @@ final class ResourceRegistrar implements AutoCloseable {
     }
 
     /** A failure may have another reason each time; the first one is logged. */
-    private void report(Registration.State next) {
-        Registration.State before = state.state();
+    private void report(PluginRegistration.State next) {
+        PluginRegistration.State before = state.state();
         if (next.equals(before)) {
             return;
         }
         boolean still = before instanceof Failed && next instanceof Failed;
-        state = new Registration(resource.name(), next, still ? state.since() : Instant.now());
+        state =
+                new PluginRegistration(
+                        resource.name(), next, still ? state.since() : Instant.now());
         switch (next) {
             case Registered _ ->
                     LOG.info(

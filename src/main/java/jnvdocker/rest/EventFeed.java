@@ -173,16 +173,16 @@ final class EventFeed implements DecisionListener, AutoCloseable {
     private void compare(Snapshot old, Snapshot now) {
         Map<String, String> standings = standings(old.gpus());
         if (!standings.keySet().equals(standings(now.gpus()).keySet())) {
-            log.add(Event.Kind.STATE, now.text());
+            log.add(FeedEvent.Kind.STATE, now.text());
             return;
         }
         for (GpuLine gpu : now.gpus()) {
             if (!gpu.standing().equals(standings.get(gpu.name()))) {
-                log.add(Event.Kind.GPU, gpu.document());
+                log.add(FeedEvent.Kind.GPU, gpu.document());
             }
         }
         if (!old.queue().equals(now.queue())) {
-            log.add(Event.Kind.QUEUE, now.queue());
+            log.add(FeedEvent.Kind.QUEUE, now.queue());
         }
     }
 
@@ -207,17 +207,17 @@ final class EventFeed implements DecisionListener, AutoCloseable {
 
     @Override
     public void granted(Lease lease) {
-        enqueue(() -> log.add(Event.Kind.GRANTED, GpuDocuments.begun(lease)));
+        enqueue(() -> log.add(FeedEvent.Kind.GRANTED, GpuDocuments.begun(lease)));
     }
 
     @Override
     public void recovered(Lease lease) {
-        enqueue(() -> log.add(Event.Kind.RECOVERED, GpuDocuments.begun(lease)));
+        enqueue(() -> log.add(FeedEvent.Kind.RECOVERED, GpuDocuments.begun(lease)));
     }
 
     @Override
     public void released(Lease lease, Instant at, String evidence) {
-        enqueue(() -> log.add(Event.Kind.RELEASED, GpuDocuments.ended(lease, at, evidence)));
+        enqueue(() -> log.add(FeedEvent.Kind.RELEASED, GpuDocuments.ended(lease, at, evidence)));
     }
 
     @Override
@@ -225,7 +225,7 @@ final class EventFeed implements DecisionListener, AutoCloseable {
         Instant now = Instant.now();
         enqueue(() ->
                 log.add(
-                        Event.Kind.REFUSED,
+                        FeedEvent.Kind.REFUSED,
                         GpuDocuments.refused(now, owner, purpose, why, reason)));
     }
 

@@ -19,7 +19,7 @@ import java.util.concurrent.TimeUnit;
 final class EventLog {
     private final String run;
     private final int kept;
-    private final Deque<Event> last = new ArrayDeque<>();
+    private final Deque<FeedEvent> last = new ArrayDeque<>();
     private final Set<Reader> readers = new HashSet<>();
     private long count;
 
@@ -34,21 +34,21 @@ final class EventLog {
 
     /** Receives each event. */
     final class Reader implements AutoCloseable {
-        private final BlockingQueue<Event> events = new ArrayBlockingQueue<>(kept);
-        private final List<Event> missed;
+        private final BlockingQueue<FeedEvent> events = new ArrayBlockingQueue<>(kept);
+        private final List<FeedEvent> missed;
         private volatile boolean lost;
 
-        private Reader(List<Event> missed) {
+        private Reader(List<FeedEvent> missed) {
             this.missed = List.copyOf(missed);
         }
 
         /** Returns what has happened since it was here last. */
-        List<Event> missed() {
+        List<FeedEvent> missed() {
             return missed;
         }
 
         /** Waits for an event, at most for that time. */
-        Optional<Event> next(Duration longest) throws InterruptedException {
+        Optional<FeedEvent> next(Duration longest) throws InterruptedException {
             return Optional.ofNullable(events.poll(longest.toMillis(), TimeUnit.MILLISECONDS));
         }
 
@@ -57,7 +57,7 @@ final class EventLog {
             return lost && events.isEmpty();
         }
 
-        private void send(Event event) {
+        private void send(FeedEvent event) {
             lost |= !events.offer(event);
         }
 
@@ -72,9 +72,9 @@ final class EventLog {
      * when that event is not known any more.
      */
     synchronized Optional<Reader> joinAfter(String id) {
-        List<Event> missed = new ArrayList<>();
+        List<FeedEvent> missed = new ArrayList<>();
         boolean found = false;
-        for (Event event : last) {
+        for (FeedEvent event : last) {
             if (found) {
                 missed.add(event);
             }
@@ -88,7 +88,7 @@ final class EventLog {
         return join(List.of());
     }
 
-    private Reader join(List<Event> missed) {
+    private Reader join(List<FeedEvent> missed) {
         Reader reader = new Reader(missed);
         readers.add(reader);
         return reader;
@@ -104,12 +104,12 @@ final class EventLog {
 
     /** Sends to one reader alone what everything is like after the last event. */
     synchronized void send(Reader reader, String state) {
-        reader.send(new Event(run + "-" + count, Event.Kind.STATE, state));
+        reader.send(new FeedEvent(run + "-" + count, FeedEvent.Kind.STATE, state));
     }
 
-    synchronized void add(Event.Kind kind, String data) {
+    synchronized void add(FeedEvent.Kind kind, String data) {
         count++;
-        Event event = new Event(run + "-" + count, kind, data);
+        FeedEvent event = new FeedEvent(run + "-" + count, kind, data);
         last.add(event);
         if (last.size() > kept) {
             last.remove();

@@ -135,8 +135,8 @@ final class LeasePages implements WebPages {
             case "events" ->
                     Optional.of(
                             new WebAnswer.Stream(
-                                    EventStream.TYPE,
-                                    new EventStream(feed, request.lastEvent(), QUIET)));
+                                    FeedStream.TYPE,
+                                    new FeedStream(feed, request.lastEvent(), QUIET)));
             default -> Optional.empty();
         };
     }

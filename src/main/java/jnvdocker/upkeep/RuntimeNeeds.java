@@ -6,10 +6,10 @@ import jnvdocker.holder.ContainerEngine.Listed;
 import jnvdocker.lease.Claim;
 import jnvdocker.oci.install.EngineKind;
 import jnvdocker.oci.install.Registration;
-import jnvdocker.oci.install.RunningContainers;
 import jnvdocker.oci.install.RunningDockerd;
 import jnvdocker.oci.install.RuntimeInstaller;
 import jnvdocker.oci.install.RuntimeProgram;
+import jnvdocker.oci.install.RuntimeUsers;
 import jnvdocker.words.Quote;
 import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
@@ -108,7 +108,7 @@ public final class RuntimeNeeds {
 
     private Optional<Refusal> docker(Registration registration)
             throws IOException, RefusedException {
-        RunningContainers.Tasks tasks = RunningContainers.ofDocker(registration.program());
+        RuntimeUsers.Tasks tasks = RuntimeUsers.ofDocker(registration.program());
         Map<String, String> running = new TreeMap<>();
         tasks.with().forEach(id -> running.put(id, Claim.shortId(id)));
         boolean isQueried = isQueried(registration);
@@ -169,8 +169,7 @@ public final class RuntimeNeeds {
     /** A stopped container cannot start once the name is gone, and podman removes it without. */
     private static Optional<Refusal> podman(Registration registration)
             throws IOException, RefusedException {
-        List<String> running =
-                RunningContainers.of(registration).stream().map(Quote::shown).toList();
+        List<String> running = RuntimeUsers.of(registration).stream().map(Quote::shown).toList();
         return running.isEmpty()
                 ? Optional.empty()
                 : Optional.of(
@@ -183,7 +182,7 @@ public final class RuntimeNeeds {
     /** The refusal for engines that cannot be queried for the containers of a runtime. */
     private static Refusal others(Registration registration) throws IOException, RefusedException {
         String word = registration.engine().word();
-        List<String> running = RunningContainers.of(registration);
+        List<String> running = RuntimeUsers.of(registration);
         return new Refusal(
                 word
                         + "'s containers of this runtime must be removed first"

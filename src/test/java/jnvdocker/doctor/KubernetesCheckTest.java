@@ -4,7 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.host.Host;
-import jnvdocker.kubernetes.Registration;
+import jnvdocker.kubernetes.PluginRegistration;
 import jnvdocker.words.Refusal;
 
 import org.junit.jupiter.api.BeforeEach;
@@ -41,13 +41,14 @@ class KubernetesCheckTest {
         return kubelet;
     }
 
-    private TestingKubernetes enabled(Registration.State... states) {
+    private TestingKubernetes enabled(PluginRegistration.State... states) {
         return new TestingKubernetes(
                 true,
                 directory,
                 List.of(),
                 List.of(states).stream()
-                        .map(state -> new Registration("nvidia.com/gpu", state, Instant.EPOCH))
+                        .map(state ->
+                                new PluginRegistration("nvidia.com/gpu", state, Instant.EPOCH))
                         .toList(),
                 Optional.empty(),
                 Optional.empty());
@@ -121,19 +122,19 @@ class KubernetesCheckTest {
             String registered = "OK: the kubelet gives pods that request nvidia.com/gpu our GPUs";
             assertEquals(
                     List.of(registered, FILE, "OK: the kubelet has given no device to a pod yet"),
-                    findings(enabled(new Registration.Registered())));
+                    findings(enabled(new PluginRegistration.Registered())));
             Path checkpoint = plugins.resolve("kubelet_internal_checkpoint");
             Files.writeString(checkpoint, "{}");
             assertEquals(
                     List.of(registered, FILE, "OK: the kubelet's checkpoint can be read"),
-                    findings(enabled(new Registration.Registered())));
+                    findings(enabled(new PluginRegistration.Registered())));
             Files.writeString(checkpoint, "{");
             assertEquals(
                     "WRONG: "
                             + checkpoint
                             + " is not JSON, so that pods are not known; restart the kubelet, which"
                             + " rewrites it",
-                    findings(enabled(new Registration.Registered())).getLast());
+                    findings(enabled(new PluginRegistration.Registered())).getLast());
         }
     }
 
@@ -166,9 +167,9 @@ class KubernetesCheckTest {
                         FILE),
                 findings(
                         enabled(
-                                new Registration.NoKubelet(),
-                                new Registration.Competitor("nvidia-gpu.sock"),
-                                new Registration.Failed(new Refusal("it is busy", "wait")))));
+                                new PluginRegistration.NoKubelet(),
+                                new PluginRegistration.Competitor("nvidia-gpu.sock"),
+                                new PluginRegistration.Failed(new Refusal("it is busy", "wait")))));
     }
 
     @Test

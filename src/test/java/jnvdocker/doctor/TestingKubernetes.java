@@ -1,7 +1,7 @@
 package jnvdocker.doctor;
 
 import jnvdocker.host.Gpu;
-import jnvdocker.kubernetes.Registration;
+import jnvdocker.kubernetes.PluginRegistration;
 import jnvdocker.words.Refusal;
 
 import java.nio.file.Path;
@@ -13,7 +13,7 @@ public record TestingKubernetes(
         boolean enabled,
         Path kubeletDirectory,
         List<String> unknown,
-        List<Registration> registrations,
+        List<PluginRegistration> registrations,
         Optional<Refusal> obstacle,
         Optional<Refusal> cdiFault,
         Optional<Path> cdiFile,
@@ -28,7 +28,7 @@ public record TestingKubernetes(
             boolean enabled,
             Path kubeletDirectory,
             List<String> unknown,
-            List<Registration> registrations,
+            List<PluginRegistration> registrations,
             Optional<Refusal> obstacle,
             Optional<Refusal> cdiFault) {
         this(

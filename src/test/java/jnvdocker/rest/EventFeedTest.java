@@ -49,7 +49,7 @@ class EventFeedTest {
         feed.close();
     }
 
-    private static Event next(EventLog.Reader reader) throws InterruptedException {
+    private static FeedEvent next(EventLog.Reader reader) throws InterruptedException {
         return reader.next(LONG).orElseThrow(() -> new AssertionError("nothing happens"));
     }
 
@@ -60,21 +60,21 @@ class EventFeedTest {
     @Test
     void streamBeginsWithEverythingAndGoesOnWithWhatDiffers() throws Exception {
         try (EventLog.Reader reader = feed.open(Optional.empty())) {
-            Event state = next(reader);
-            assertEquals(Event.Kind.STATE, state.kind());
+            FeedEvent state = next(reader);
+            assertEquals(FeedEvent.Kind.STATE, state.kind());
             assertEquals(
                     "{\"gpus\":[{\"state\":\"free\"}],\"leases\":[],\"queue\":[]}", state.data());
             now = Optional.of(snapshot("held", "[]"));
-            Event gpu = next(reader);
-            assertEquals(Event.Kind.GPU, gpu.kind());
+            FeedEvent gpu = next(reader);
+            assertEquals(FeedEvent.Kind.GPU, gpu.kind());
             assertEquals("{\"state\":\"held\"}", gpu.data());
             now = Optional.of(snapshot("held", "[{}]"));
-            Event queue = next(reader);
-            assertEquals(Event.Kind.QUEUE, queue.kind());
+            FeedEvent queue = next(reader);
+            assertEquals(FeedEvent.Kind.QUEUE, queue.kind());
             assertEquals("[{}]", queue.data());
             assertNotEquals(gpu.id(), queue.id());
             now = Optional.of(new Snapshot(List.of(), "[]", "[{}]"));
-            assertEquals(Event.Kind.STATE, next(reader).kind());
+            assertEquals(FeedEvent.Kind.STATE, next(reader).kind());
         }
     }
 
@@ -83,7 +83,7 @@ class EventFeedTest {
         try (EventLog.Reader reader = feed.open(Optional.empty())) {
             next(reader);
             refuse("GPU 0 is held");
-            Event refused = next(reader);
+            FeedEvent refused = next(reader);
             assertTrue(
                     refused.text()
                             .matches(
@@ -99,7 +99,7 @@ class EventFeedTest {
 
     @Test
     void readerThatComesBackGetsWhatItHasMissed() throws Exception {
-        Event last;
+        FeedEvent last;
         try (EventLog.Reader other = feed.open(Optional.empty())) {
             next(other);
             try (EventLog.Reader reader = feed.open(Optional.empty())) {
@@ -118,7 +118,7 @@ class EventFeedTest {
             assertTrue(next(again).data().contains("the third"));
         }
         try (EventLog.Reader unknown = feed.open(Optional.of("another-1"))) {
-            assertEquals(Event.Kind.STATE, next(unknown).kind());
+            assertEquals(FeedEvent.Kind.STATE, next(unknown).kind());
         }
     }
 
@@ -164,7 +164,7 @@ class EventFeedTest {
         }
         now = Optional.of(FREE);
         try (EventLog.Reader reader = feed.open(Optional.empty())) {
-            assertEquals(Event.Kind.STATE, next(reader).kind());
+            assertEquals(FeedEvent.Kind.STATE, next(reader).kind());
         }
     }
 
@@ -173,7 +173,7 @@ class EventFeedTest {
         feed = feed(Duration.ofMillis(50), 256);
         refuse("nobody reads");
         try (EventLog.Reader reader = feed.open(Optional.empty())) {
-            assertEquals(Event.Kind.STATE, next(reader).kind());
+            assertEquals(FeedEvent.Kind.STATE, next(reader).kind());
         }
         await(() -> {
             int before = scans.get();
@@ -181,7 +181,7 @@ class EventFeedTest {
             return scans.get() == before;
         });
         try (EventLog.Reader reader = feed.open(Optional.empty())) {
-            assertEquals(Event.Kind.STATE, next(reader).kind());
+            assertEquals(FeedEvent.Kind.STATE, next(reader).kind());
         }
     }
 

@@ -225,7 +225,7 @@ class ArchitectureTest {
                     Map.entry("ContainerTexts", "an engine's, checked before"),
                     Map.entry("ForeignRuntimes", "others' programs, checked before"),
                     Map.entry("ImageFiles", "an engine's, checked before"),
-                    Map.entry("RunningContainers", "an engine's, checked before"),
+                    Map.entry("RuntimeUsers", "an engine's, checked before"),
                     Map.entry("RuntimeDirectory", "a Mesos agent's, for one launch"),
                     Map.entry("RuntimeProgram", "an engine's program, checked before"),
                     Map.entry("DirectoryArchive", "only writes"),
@@ -447,7 +447,6 @@ class ArchitectureTest {
     private static final Map<String, String> LONG_FOR_A_REASON =
             Map.ofEntries(
                     Map.entry("ClaimVolumes.java", "the verbs of one volume, with their refusals"),
-                    Map.entry("DockerEngine.java", "one method for each call"),
                     Map.entry("GpuMonitor.java", "one driver, queried in turns"),
                     Map.entry("Keeper.java", "all that ends a lease"),
                     Map.entry("Leases.java", "the front door"),
@@ -456,6 +455,23 @@ class ArchitectureTest {
                     Map.entry("RegistryDatabase.java", "one file's life"),
                     Map.entry("Reservations.java", "one request's way"),
                     Map.entry("StartContainer.java", "one command's way"));
+
+    /** A reader who has met one of them would take another for it. */
+    @Test
+    void namesOfClassesDiffer() {
+        Map<String, List<String>> byName =
+                OURS.stream()
+                        .filter(it -> it.isTopLevelClass() && !it.getSimpleName().isEmpty())
+                        .filter(it -> !it.getSimpleName().equals("package-info"))
+                        .collect(
+                                Collectors.groupingBy(
+                                        JavaClass::getSimpleName,
+                                        TreeMap::new,
+                                        Collectors.mapping(
+                                                JavaClass::getName, Collectors.toList())));
+        byName.values().removeIf(names -> names.size() == 1);
+        assertEquals(Map.of(), byName);
+    }
 
     @Test
     void filesAreShort() throws IOException {

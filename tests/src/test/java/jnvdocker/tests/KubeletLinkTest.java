@@ -23,7 +23,7 @@ import jnvdocker.kubelet.KubeletLink;
 import jnvdocker.kubelet.PreferredRequest;
 import jnvdocker.kubelet.Resource;
 import jnvdocker.kubernetes.Kubelet.ContainerDevices;
-import jnvdocker.kubernetes.Registration;
+import jnvdocker.kubernetes.PluginRegistration;
 import jnvdocker.process.Processes;
 import jnvdocker.tests.world.KubeletMessages;
 import jnvdocker.tests.world.OtherPlugin;
@@ -94,7 +94,7 @@ class KubeletLinkTest {
         return temp.resolve("device-plugins/jnvdocker-nvidia.com-gpu.sock");
     }
 
-    private Registration.State state() {
+    private PluginRegistration.State state() {
         return link.registrations().getFirst().state();
     }
 
@@ -230,8 +230,9 @@ class KubeletLinkTest {
         Path directory = temp.resolve("device-plugins");
         Files.setPosixFilePermissions(directory, PosixFilePermissions.fromString("rwxrwxrwx"));
         Files.createFile(directory.resolve("news"));
-        await(true, () -> state() instanceof Registration.Failed);
-        Registration.Failed failed = assertInstanceOf(Registration.Failed.class, state());
+        await(true, () -> state() instanceof PluginRegistration.Failed);
+        PluginRegistration.Failed failed =
+                assertInstanceOf(PluginRegistration.Failed.class, state());
         assertTrue(failed.reason().what().contains("can write to " + directory), failed::toString);
         assertFalse(Files.exists(socket()));
         assertThrows(IOException.class, () -> link.kubelet().process());
@@ -292,10 +293,10 @@ class KubeletLinkTest {
     @Test
     void newKubeletIsRegisteredAt() throws Exception {
         kubelet.stop();
-        await(new Registration.NoKubelet(), this::state);
+        await(new PluginRegistration.NoKubelet(), this::state);
         kubelet.restart();
         kubelet.awaitHealthy(TestKubelet.GPU, GPUS);
-        await(new Registration.Registered(), this::state);
+        await(new PluginRegistration.Registered(), this::state);
     }
 
     @Test
@@ -328,7 +329,7 @@ class KubeletLinkTest {
         await(true, () -> Files.exists(socket()));
         await(List.of("Register", "Register"), this::registrations);
         kubelet.awaitHealthy(TestKubelet.GPU, GPUS);
-        await(new Registration.Registered(), this::state);
+        await(new PluginRegistration.Registered(), this::state);
         assertInstanceOf(TestKubelet.Admitted.class, kubelet.admit(TestPod.of("b", 3)));
     }
 
@@ -358,7 +359,7 @@ class KubeletLinkTest {
         Path socket = temp.resolve("device-plugins/nvidia-gpu.sock");
         OtherPlugin other = OtherPlugin.serve(grpc, socket, Set.of("GPU-1", "GPU-9"));
         link = serve(plugin);
-        await(new Registration.Competitor("nvidia-gpu.sock"), this::state);
+        await(new PluginRegistration.Competitor("nvidia-gpu.sock"), this::state);
         other.close();
         kubelet.awaitHealthy(TestKubelet.GPU, GPUS);
         assertEquals(1, other.readers());
@@ -370,7 +371,7 @@ class KubeletLinkTest {
         Path socket = temp.resolve("device-plugins/nvidia-gpu.sock");
         OtherPlugin other = OtherPlugin.serve(grpc, socket, Set.of("GPU-1", "GPU-9"));
         other.register(kubelet.socket());
-        await(new Registration.Competitor("nvidia-gpu.sock"), this::state);
+        await(new PluginRegistration.Competitor("nvidia-gpu.sock"), this::state);
         kubelet.awaitHealthy(TestKubelet.GPU, Set.of("GPU-1", "GPU-9"));
         other.close();
         kubelet.awaitHealthy(TestKubelet.GPU, GPUS);
@@ -383,7 +384,7 @@ class KubeletLinkTest {
         plugin.instancesOf(Set.of("GPU-whole"));
         Path socket = temp.resolve("device-plugins/nvidia-gpu.sock");
         try (OtherPlugin _ = OtherPlugin.serve(grpc, socket, Set.of(id))) {
-            await(new Registration.Competitor("nvidia-gpu.sock"), this::state);
+            await(new PluginRegistration.Competitor("nvidia-gpu.sock"), this::state);
         }
     }
 
@@ -395,7 +396,7 @@ class KubeletLinkTest {
             // A competitor would keep ours from registering again.
             kubelet.disconnect(TestKubelet.GPU);
             await(List.of("Register", "Register"), this::registrations);
-            await(new Registration.Registered(), this::state);
+            await(new PluginRegistration.Registered(), this::state);
         }
     }
 

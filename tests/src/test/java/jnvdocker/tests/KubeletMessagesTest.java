@@ -10,7 +10,7 @@ import com.google.protobuf.CodedOutputStream;
 
 import jnvdocker.kubelet.AllocateAnswer;
 import jnvdocker.kubelet.DeviceIds;
-import jnvdocker.kubelet.DeviceList;
+import jnvdocker.kubelet.ListedDevices;
 import jnvdocker.kubelet.PluginOptions;
 import jnvdocker.kubelet.PodResources;
 import jnvdocker.kubelet.PreferredRequest;
@@ -84,7 +84,7 @@ class KubeletMessagesTest {
             Kind.of(KubeletMessages::options, KubeletMessagesTest::options, PluginOptions::bytes);
 
     private static final Kind LIST =
-            Kind.of(DeviceList::parse, KubeletMessagesTest::devices, DeviceList::bytes);
+            Kind.of(ListedDevices::parse, KubeletMessagesTest::devices, ListedDevices::bytes);
 
     private static final Kind ALLOCATE =
             Kind.of(
@@ -140,8 +140,8 @@ class KubeletMessagesTest {
                 options(json.path("options")));
     }
 
-    private static DeviceList devices(JsonNode json) {
-        return new DeviceList(
+    private static ListedDevices devices(JsonNode json) {
+        return new ListedDevices(
                 each(json.path("devices"))
                         .map(it ->
                                 new Device(
@@ -303,12 +303,12 @@ class KubeletMessagesTest {
 
     @Test
     void nodeOfADeviceIsWritten() throws IOException {
-        DeviceList list =
-                new DeviceList(
+        ListedDevices list =
+                new ListedDevices(
                         List.of(
                                 new Device("GPU-1", true, OptionalInt.of(0)),
                                 new Device("GPU-2", false, OptionalInt.of(1))));
-        assertEquals(list, DeviceList.parse(list.bytes()));
+        assertEquals(list, ListedDevices.parse(list.bytes()));
         assertEquals(
                 "0a140a054750552d3112074865616c7468791a020a00"
                         + "0a180a054750552d321209556e6865616c7468791a040a020801",

@@ -75,6 +75,23 @@ public final class ForeignRuntimes {
         return all;
     }
 
+    /**
+     * The other files of a directory.
+     *
+     * @param names of files that an engine reads there; empty when it reads none
+     */
+    static List<EngineSettings.Part> beside(Path file, Optional<String> names) throws IOException {
+        List<EngineSettings.Part> others = new ArrayList<>();
+        if (names.isPresent()) {
+            for (Path other : files(file.getParent(), names.get())) {
+                if (!other.equals(file)) {
+                    others.add(new EngineSettings.Part(other, text(other)));
+                }
+            }
+        }
+        return others;
+    }
+
     /** Wherever they stand: that differs between versions of the file. */
     private static void addHandlers(TomlTable table, Path file, List<Named> to) {
         for (String key : new TreeSet<>(table.keySet())) {
@@ -210,7 +227,7 @@ public final class ForeignRuntimes {
         return files(host.resolve(directory), names);
     }
 
-    static List<Path> files(Path path, String names) throws IOException {
+    private static List<Path> files(Path path, String names) throws IOException {
         if (!Files.isDirectory(path)) {
             return List.of();
         }
@@ -240,7 +257,7 @@ public final class ForeignRuntimes {
     }
 
     /** What its engine cannot read either is as good as empty. */
-    static String text(Path file) throws IOException {
+    private static String text(Path file) throws IOException {
         try {
             return Files.exists(file, LinkOption.NOFOLLOW_LINKS) ? SettingsFile.read(file) : "";
         } catch (RefusedException e) {

@@ -150,7 +150,7 @@ public final class RuntimeInstaller {
                         wanted.resources(),
                         wanted.devices(),
                         new EngineSettings.Part(wanted.config(), engines),
-                        others(settings, file));
+                        ForeignRuntimes.beside(file, settings.besides(file)));
         String after = settings.with(before, entry);
         RuntimeProgram.Settings stored =
                 new RuntimeProgram.Settings(real, place.markers(), place.socket(), place.wake());
@@ -158,21 +158,6 @@ public final class RuntimeInstaller {
         RuntimeProgram.settle(read(), stored);
         return new Plan(
                 registration, stored, before, after, settings.lines(before, entry), nvidias);
-    }
-
-    /** The other files that the engine reads where ours is. */
-    private static List<EngineSettings.Part> others(EngineSettings settings, Path file)
-            throws IOException {
-        Optional<String> names = settings.besides(file);
-        List<EngineSettings.Part> others = new ArrayList<>();
-        if (names.isPresent()) {
-            for (Path other : ForeignRuntimes.files(file.getParent(), names.get())) {
-                if (!other.equals(file)) {
-                    others.add(new EngineSettings.Part(other, ForeignRuntimes.text(other)));
-                }
-            }
-        }
-        return others;
     }
 
     /** The one that the engine takes now, unless of jnvdocker's by now. */

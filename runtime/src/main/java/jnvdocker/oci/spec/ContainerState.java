@@ -18,7 +18,7 @@ public record ContainerState(String id, int pid, Path bundle) {
      * @throws RefusedException when it is no such state
      */
     public static ContainerState parse(String json) throws RefusedException {
-        ObjectNode root = Json.object(json, "state", (parent, _) -> parent == null);
+        ObjectNode root = SpecJson.object(json, "state", (parent, _) -> parent == null);
         String bundle = root.path("bundle").asText("");
         int pid = root.path("pid").asInt(0);
         try {

@@ -72,7 +72,7 @@ final class ContainerStorage {
         }
         String text = new String(bytes.get(), StandardCharsets.UTF_8);
         JsonNode containers =
-                Json.object(
+                SpecJson.object(
                                 "{\"containers\":" + text + "}",
                                 list.toString(),
                                 (_, member) -> READ.contains(member))

@@ -126,13 +126,13 @@ public record DockerContainer(
                         driver,
                         dataRoot(spec, known.path("ID").asText(""))
                                 .or(() -> dataRootOf(spec.rootPath(), driver)),
-                        Json.map(config.path("Labels")),
-                        Json.environment(config.path("Env")),
+                        SpecJson.map(config.path("Labels")),
+                        SpecJson.environment(config.path("Env")),
                         settings.path("Runtime").asText(""),
                         known.path("State").path("Restarting").asBoolean(false),
                         !policy.isEmpty() && !policy.equals("no"),
                         devices(settings),
-                        Json.texts(settings.path("DeviceCgroupRules")),
+                        SpecJson.texts(settings.path("DeviceCgroupRules")),
                         mounted(known, settings),
                         volumes(known),
                         requests(settings)));
@@ -140,7 +140,7 @@ public record DockerContainer(
 
     /** Reads {@code config.v2.json}. */
     static ObjectNode known(String json) throws RefusedException {
-        return Json.object(
+        return SpecJson.object(
                 json,
                 "config.v2.json",
                 (parent, member) ->
@@ -149,7 +149,7 @@ public record DockerContainer(
 
     /** Reads {@code hostconfig.json}. */
     static ObjectNode settings(String json) throws RefusedException {
-        return Json.object(
+        return SpecJson.object(
                 json,
                 "hostconfig.json",
                 (parent, member) -> parent != null || SETTINGS.contains(member));
@@ -226,7 +226,7 @@ public record DockerContainer(
         known.path("MountPoints")
                 .properties()
                 .forEach(point -> targets.add(RuntimeSpec.normal(point.getKey())));
-        for (String bind : Json.texts(settings.path("Binds"))) {
+        for (String bind : SpecJson.texts(settings.path("Binds"))) {
             String[] parts = bind.split(":");
             if (parts.length > 1) {
                 targets.add(RuntimeSpec.normal(parts[1]));
@@ -259,12 +259,12 @@ public record DockerContainer(
         for (JsonNode request : settings.path("DeviceRequests")) {
             JsonNode ids = request.path("DeviceIDs");
             List<List<String>> capabilities = new ArrayList<>();
-            request.path("Capabilities").forEach(each -> capabilities.add(Json.texts(each)));
+            request.path("Capabilities").forEach(each -> capabilities.add(SpecJson.texts(each)));
             requests.add(
                     new DeviceRequest(
                             request.path("Driver").asText(""),
                             request.path("Count").asInt(0),
-                            ids.isArray() ? Optional.of(Json.texts(ids)) : Optional.empty(),
+                            ids.isArray() ? Optional.of(SpecJson.texts(ids)) : Optional.empty(),
                             capabilities));
         }
         return requests;

@@ -95,8 +95,8 @@ public final class GraphicsNodes {
             devices.removeIf(
                     device -> isOf(device) && out.contains(device.path("minor").asInt(-1)));
         }
-        ObjectNode linux = Json.objectIn(spec.root(), "linux");
-        ArrayNode rules = Json.listIn(Json.objectIn(linux, "resources"), "devices");
+        ObjectNode linux = SpecJson.objectIn(spec.root(), "linux");
+        ArrayNode rules = SpecJson.listIn(SpecJson.objectIn(linux, "resources"), "devices");
         Set<Integer> rest = new TreeSet<>(majors.cards());
         rest.removeAll(out);
         List<JsonNode> kept = new ArrayList<>();

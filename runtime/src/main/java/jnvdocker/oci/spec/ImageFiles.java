@@ -138,7 +138,8 @@ public final class ImageFiles {
 
     private static ImageConfig config(ObjectNode file) throws RefusedException {
         JsonNode config = file.path("config");
-        return ImageConfig.of(Json.map(config.path("Labels")), Json.texts(config.path("Env")));
+        return ImageConfig.of(
+                SpecJson.map(config.path("Labels")), SpecJson.texts(config.path("Env")));
     }
 
     /** Empty when there is no such file, or another one. */
@@ -156,7 +157,7 @@ public final class ImageFiles {
             return Optional.empty();
         }
         String text = new String(bytes, StandardCharsets.UTF_8);
-        return Optional.of(Json.object(text, "image configuration", ImageFiles::isRead));
+        return Optional.of(SpecJson.object(text, "image configuration", ImageFiles::isRead));
     }
 
     /** Whether a configuration may be cached: long ones would take too much memory together. */

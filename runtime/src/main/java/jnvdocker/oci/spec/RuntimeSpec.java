@@ -69,7 +69,7 @@ public final class RuntimeSpec {
      *     device by numbers that none has
      */
     public static RuntimeSpec parse(String json) throws RefusedException {
-        RuntimeSpec spec = new RuntimeSpec(Json.object(json, "config.json", MOST));
+        RuntimeSpec spec = new RuntimeSpec(SpecJson.object(json, "config.json", MOST));
         for (JsonNode device : spec.root.path("linux").path("devices")) {
             if (!DeviceRule.isPossible(number(device, "major"), number(device, "minor"))) {
                 throw DeviceRule.impossible("device " + Quote.quoted(device.path("path").asText()));
@@ -96,16 +96,16 @@ public final class RuntimeSpec {
         JsonNode config = DockerContainer.known(known).path("Config");
         JsonNode host = DockerContainer.settings(settings);
         ObjectNode draft = JsonNodeFactory.instance.objectNode();
-        Json.objectIn(draft, "process").set("env", config.path("Env"));
-        Json.listIn(draft, "mounts")
+        SpecJson.objectIn(draft, "process").set("env", config.path("Env"));
+        SpecJson.listIn(draft, "mounts")
                 .addObject()
                 .put("source", directory.resolve("hostname").toString())
                 .put("destination", "/etc/hostname");
-        ObjectNode linux = Json.objectIn(draft, "linux");
+        ObjectNode linux = SpecJson.objectIn(draft, "linux");
         for (JsonNode device : host.path("Devices")) {
             Matcher node = GPU_NODE.matcher(device.path("PathOnHost").asText(""));
             if (node.matches()) {
-                Json.listIn(linux, "devices")
+                SpecJson.listIn(linux, "devices")
                         .addObject()
                         .put("path", device.path("PathInContainer").asText(node.group()))
                         .put("type", "c")
@@ -114,12 +114,12 @@ public final class RuntimeSpec {
             }
         }
         if (host.path("Privileged").asBoolean(false)) {
-            Json.listIn(Json.objectIn(linux, "resources"), "devices")
+            SpecJson.listIn(SpecJson.objectIn(linux, "resources"), "devices")
                     .addObject()
                     .put("allow", true)
                     .put("access", "rwm");
         }
-        return Json.text(draft);
+        return SpecJson.text(draft);
     }
 
     /** For edits. */
@@ -134,11 +134,11 @@ public final class RuntimeSpec {
 
     /** The variables of its first process; of a name that comes twice the last, as runc has it. */
     public Map<String, String> environment() {
-        return Json.environment(root.path("process").path("env"));
+        return SpecJson.environment(root.path("process").path("env"));
     }
 
     public Map<String, String> annotations() {
-        return Json.map(root.path("annotations"));
+        return SpecJson.map(root.path("annotations"));
     }
 
     /**
@@ -344,6 +344,6 @@ public final class RuntimeSpec {
     /** As JSON. */
     @Override
     public String toString() {
-        return Json.text(root);
+        return SpecJson.text(root);
     }
 }

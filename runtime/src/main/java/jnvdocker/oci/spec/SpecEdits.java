@@ -47,9 +47,9 @@ public final class SpecEdits {
             Optional<String> claim) {
         NvidiaParts.remove(spec, majors, hasCdi(docker), users(docker));
         ObjectNode root = spec.root();
-        ObjectNode linux = Json.objectIn(root, "linux");
-        ArrayNode devices = Json.listIn(linux, "devices");
-        ArrayNode rules = Json.listIn(Json.objectIn(linux, "resources"), "devices");
+        ObjectNode linux = SpecJson.objectIn(root, "linux");
+        ArrayNode devices = SpecJson.listIn(linux, "devices");
+        ArrayNode rules = SpecJson.listIn(SpecJson.objectIn(linux, "resources"), "devices");
         for (DeviceNode node : edits.devices()) {
             devices.addObject()
                     .put("path", node.name())
@@ -75,7 +75,7 @@ public final class SpecEdits {
             mount(root, file.target(), driver.resolve(file.inVolume()));
         }
         edits.environment().forEach((name, value) -> set(root, name, value));
-        claim.ifPresent(id -> Json.objectIn(root, "annotations").put(ANNOTATION, id));
+        claim.ifPresent(id -> SpecJson.objectIn(root, "annotations").put(ANNOTATION, id));
     }
 
     /**
@@ -88,7 +88,8 @@ public final class SpecEdits {
      */
     public static void showAlone(RuntimeSpec spec, Path hook, Path bundle, List<Gpu> gpus) {
         ObjectNode added =
-                Json.listIn(Json.objectIn(spec.root(), "hooks"), "createContainer").addObject();
+                SpecJson.listIn(SpecJson.objectIn(spec.root(), "hooks"), "createContainer")
+                        .addObject();
         ArrayNode words =
                 added.put("path", hook.toString())
                         .putArray("args")
@@ -99,7 +100,7 @@ public final class SpecEdits {
     }
 
     private static void mount(ObjectNode root, String target, Path directory) {
-        ObjectNode mount = Json.listIn(root, "mounts").addObject();
+        ObjectNode mount = SpecJson.listIn(root, "mounts").addObject();
         mount.put("destination", target).put("type", "bind").put("source", directory.toString());
         mount.putArray("options").add("bind").add("ro").add("nosuid").add("nodev").add("rprivate");
     }
@@ -113,9 +114,9 @@ public final class SpecEdits {
             set(root, VISIBLE, VOID);
         }
         if (spec.allowsAllDevices()) {
-            ObjectNode linux = Json.objectIn(root, "linux");
+            ObjectNode linux = SpecJson.objectIn(root, "linux");
             OtherDevices.allowAlone(
-                    Json.listIn(Json.objectIn(linux, "resources"), "devices"),
+                    SpecJson.listIn(SpecJson.objectIn(linux, "resources"), "devices"),
                     majors,
                     spec.isInSystemdsCgroup());
         }
@@ -148,7 +149,7 @@ public final class SpecEdits {
 
     /** Replaces the variable wherever it is set, so that no other value is found. */
     private static void set(ObjectNode root, String name, String value) {
-        ArrayNode environment = Json.listIn(Json.objectIn(root, "process"), "env");
+        ArrayNode environment = SpecJson.listIn(SpecJson.objectIn(root, "process"), "env");
         String entry = name + "=" + value;
         boolean found = false;
         for (int i = 0; i < environment.size(); i++) {

@@ -298,7 +298,7 @@ class RecordedSpecsTest {
     void mountsOfTheUsersOwnStay(String source, String target) throws Exception {
         ObjectNode config =
                 (ObjectNode) JSON.readTree(recorded("docker-29.2/gpus-2.json").config());
-        Json.listIn(config, "mounts")
+        SpecJson.listIn(config, "mounts")
                 .addObject()
                 .put("destination", target)
                 .put("type", "bind")

@@ -26,7 +26,7 @@ public final class GpuCordon extends NamedGpus {
             names = "--reason",
             paramLabel = "TEXT",
             defaultValue = "",
-            description = "Shown in refusals. At most " + Reason.LONGEST + " characters.")
+            description = "Shown in refusals. At most " + TypedReason.LONGEST + " characters.")
     private String reason;
 
     public GpuCordon(GpuView view, ClientRequest request) {
@@ -35,7 +35,7 @@ public final class GpuCordon extends NamedGpus {
 
     @Override
     public Integer call() throws IOException, RefusedException {
-        Reason.check(reason, this);
+        TypedReason.check(reason, this);
         List<Gpu> gpus = find("cordon");
         for (Gpu gpu : gpus) {
             if (!gpu.isIdentified() || !gpu.hasUuid()) {

@@ -56,7 +56,7 @@ public final class GpuRelease extends OwnCommand {
     @Option(
             names = "--reason",
             paramLabel = "TEXT",
-            description = "Why; --force needs it. At most " + Reason.LONGEST + " characters.")
+            description = "Why; --force needs it. At most " + TypedReason.LONGEST + " characters.")
     private String reason;
 
     public GpuRelease(Leases leases, ClientRequest request) {
@@ -125,7 +125,7 @@ public final class GpuRelease extends OwnCommand {
             throw usage("--force and --reason go together: say why, in a few words");
         }
         if (force) {
-            Reason.check(reason, this);
+            TypedReason.check(reason, this);
         }
     }
 

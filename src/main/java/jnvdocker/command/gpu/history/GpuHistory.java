@@ -4,7 +4,7 @@ import jnvdocker.command.caller.OwnCommand;
 import jnvdocker.command.gpu.view.GpuView;
 import jnvdocker.command.gpu.view.LeaseJson;
 import jnvdocker.command.gpu.view.LeaseRow;
-import jnvdocker.command.gpu.view.LeaseRows;
+import jnvdocker.command.gpu.view.ListedLeases;
 import jnvdocker.command.gpu.view.Moment;
 import jnvdocker.command.hosts.HostQuery;
 import jnvdocker.core.Leases;
@@ -184,7 +184,7 @@ public final class GpuHistory extends OwnCommand {
                         kept.map(span -> Instant.now().minus(span)).filter(from::isBefore),
                         List.of());
         try (var _ = out.reserve(PastLeases.MEMORY)) {
-            Optional<LeaseRows> listed =
+            Optional<ListedLeases> listed =
                     uuid.isPresent()
                             ? Optional.of(leasesOf(uuid.get(), from, report))
                             : Optional.empty();
@@ -197,7 +197,8 @@ public final class GpuHistory extends OwnCommand {
         return ExitCode.OK.code();
     }
 
-    private LeaseRows leasesOf(String uuid, Instant from, HistoryReport report) throws IOException {
+    private ListedLeases leasesOf(String uuid, Instant from, HistoryReport report)
+            throws IOException {
         List<Lease> live =
                 leases.live().reversed().stream()
                         .filter(lease ->
@@ -210,7 +211,7 @@ public final class GpuHistory extends OwnCommand {
                 new PastLeases(
                         (before, some) -> history.pastOf(uuid, from, report.owners(), before, some),
                         limit);
-        return LeaseRows.of(live, past, leases);
+        return ListedLeases.of(live, past, leases);
     }
 
     private void print(HistoryReport report, Optional<String> uuid, Optional<LeaseJson.All> listed)

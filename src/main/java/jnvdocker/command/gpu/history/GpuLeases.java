@@ -3,7 +3,7 @@ package jnvdocker.command.gpu.history;
 import jnvdocker.command.caller.OwnCommand;
 import jnvdocker.command.gpu.view.LeaseJson;
 import jnvdocker.command.gpu.view.LeaseRow;
-import jnvdocker.command.gpu.view.LeaseRows;
+import jnvdocker.command.gpu.view.ListedLeases;
 import jnvdocker.command.gpu.view.Watch;
 import jnvdocker.core.Leases;
 import jnvdocker.protocol.ExitCode;
@@ -68,8 +68,8 @@ public final class GpuLeases extends OwnCommand {
         checkLimit();
         boolean watched = watch.interval().isPresent();
         try (var _ = out.reserve(PastLeases.MEMORY)) {
-            LeaseRows rows =
-                    LeaseRows.of(
+            ListedLeases rows =
+                    ListedLeases.of(
                             leases.live().reversed(),
                             new PastLeases(leases.history()::past, all ? limit : 0),
                             leases);

@@ -8,7 +8,7 @@ import jnvdocker.command.gpu.view.GpuNotes;
 import jnvdocker.command.gpu.view.GpuView;
 import jnvdocker.command.gpu.view.HolderJson;
 import jnvdocker.command.gpu.view.LeaseJson;
-import jnvdocker.command.gpu.view.LeaseRows;
+import jnvdocker.command.gpu.view.ListedLeases;
 import jnvdocker.core.Leases;
 import jnvdocker.decision.RefusalReason;
 import jnvdocker.host.Gpu;
@@ -170,8 +170,8 @@ public final class GpuDocuments {
         return gpus.stream().map(gpu -> GpuJson.of(gpu, notes)).toList();
     }
 
-    private LeaseRows rows(int ended) throws IOException {
-        return LeaseRows.of(
+    private ListedLeases rows(int ended) throws IOException {
+        return ListedLeases.of(
                 leases.live().reversed(), new PastLeases(leases.history()::past, ended), leases);
     }
 

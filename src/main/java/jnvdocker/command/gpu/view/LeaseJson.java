@@ -87,7 +87,7 @@ public record LeaseJson(
     }
 
     /** Leases that may be many and are not kept. */
-    public record All(LeaseRows rows) implements JsonSerializable {
+    public record All(ListedLeases rows) implements JsonSerializable {
         @Override
         public void serialize(JsonGenerator json, SerializerProvider serializers)
                 throws IOException {

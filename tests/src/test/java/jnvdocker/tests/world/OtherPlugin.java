@@ -9,8 +9,8 @@ import io.grpc.stub.ServerCalls;
 import io.grpc.stub.StreamObserver;
 
 import jnvdocker.kubelet.Calls;
-import jnvdocker.kubelet.DeviceList;
 import jnvdocker.kubelet.GrpcSockets;
+import jnvdocker.kubelet.ListedDevices;
 import jnvdocker.kubelet.PluginOptions;
 import jnvdocker.kubelet.RegisterRequest;
 import jnvdocker.kubernetes.Device;
@@ -40,7 +40,7 @@ public final class OtherPlugin implements AutoCloseable {
         this.socket = socket;
         List<Device> devices =
                 ids.stream().map(id -> new Device(id, true, OptionalInt.empty())).toList();
-        list = new DeviceList(devices).bytes().toByteArray();
+        list = new ListedDevices(devices).bytes().toByteArray();
         server =
                 grpc.server(socket)
                         .addService(

@@ -17,8 +17,8 @@ import io.grpc.stub.StreamObserver;
 import jnvdocker.kubelet.AllocateAnswer;
 import jnvdocker.kubelet.Calls;
 import jnvdocker.kubelet.DeviceIds;
-import jnvdocker.kubelet.DeviceList;
 import jnvdocker.kubelet.GrpcSockets;
+import jnvdocker.kubelet.ListedDevices;
 import jnvdocker.kubelet.PluginOptions;
 import jnvdocker.kubelet.PreferredRequest;
 import jnvdocker.kubelet.RegisterRequest;
@@ -263,7 +263,7 @@ public final class TestKubelet implements AutoCloseable {
         try {
             lists++;
             Map<String, Boolean> health = new LinkedHashMap<>();
-            for (Device device : DeviceList.parse(list).devices()) {
+            for (Device device : ListedDevices.parse(list).devices()) {
                 health.put(device.id(), device.healthy());
             }
             devices.put(plugin.resource(), health);

@@ -16,7 +16,7 @@ import java.util.Optional;
 import java.util.Set;
 
 /** The containers that podman and containerd run with a runtime, by their processes and files. */
-class RunningContainersTest {
+class RuntimeUsersTest {
     private static final Path PROGRAM = Path.of("/opt/rt/nvidia-container-runtime");
 
     @TempDir Path state;
@@ -31,7 +31,7 @@ class RunningContainersTest {
         String other = "/usr/bin/crun";
         assertEquals(
                 List.of("0123", "train"),
-                RunningContainers.monitored(
+                RuntimeUsers.monitored(
                         List.of(
                                 monitor(0, "conmon", "-c", "ab", "-r", PROGRAM + "", "-n", "train"),
                                 monitor(0, "conmon", "-c", "cd", "-r", other, "-n", "other"),
@@ -49,7 +49,7 @@ class RunningContainersTest {
         Files.createDirectories(state.resolve("io.containerd.runtime.v2.task/default/gone"));
         assertEquals(
                 List.of("default/one", "k8s.io/5c1a5c1a5c1a"),
-                RunningContainers.containerds(state, PROGRAM));
+                RuntimeUsers.containerds(state, PROGRAM));
         Registration registration =
                 new Registration(
                         EngineKind.CONTAINERD,
@@ -59,8 +59,8 @@ class RunningContainersTest {
                         "nvidia",
                         PROGRAM.getParent(),
                         Optional.empty());
-        assertEquals(2, RunningContainers.of(registration).size());
-        assertEquals(List.of(), RunningContainers.containerds(state.resolve("nowhere"), PROGRAM));
+        assertEquals(2, RuntimeUsers.of(registration).size());
+        assertEquals(List.of(), RuntimeUsers.containerds(state.resolve("nowhere"), PROGRAM));
     }
 
     private void task(String name, String runtime) throws IOException {

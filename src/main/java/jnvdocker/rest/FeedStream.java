@@ -8,7 +8,7 @@ import java.time.Duration;
 import java.util.Optional;
 
 /** Server-sent events, for a client that reads them as they come. */
-final class EventStream implements WebAnswer.Source {
+final class FeedStream implements WebAnswer.Source {
     static final String TYPE = "text/event-stream";
 
     /** How long a reader is to wait before it comes back, in milliseconds. */
@@ -23,7 +23,7 @@ final class EventStream implements WebAnswer.Source {
      * @param quiet the time without an event after which a comment shows that the connection is
      *     alive
      */
-    EventStream(EventFeed feed, Optional<String> last, Duration quiet) {
+    FeedStream(EventFeed feed, Optional<String> last, Duration quiet) {
         this.feed = feed;
         this.last = last;
         this.quiet = quiet;
@@ -33,13 +33,13 @@ final class EventStream implements WebAnswer.Source {
     public void write(Writer out) throws IOException {
         try (EventLog.Reader reader = feed.open(last)) {
             out.write("retry: " + RETRY + "\n\n");
-            for (Event event : reader.missed()) {
+            for (FeedEvent event : reader.missed()) {
                 out.write(event.text());
             }
             out.flush();
             while (!reader.isOver()) {
-                Optional<Event> event = reader.next(quiet);
-                out.write(event.map(Event::text).orElse(": nothing has happened\n\n"));
+                Optional<FeedEvent> event = reader.next(quiet);
+                out.write(event.map(FeedEvent::text).orElse(": nothing has happened\n\n"));
                 out.flush();
             }
         } catch (InterruptedException e) {

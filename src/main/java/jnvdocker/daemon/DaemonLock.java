@@ -20,14 +20,14 @@ import java.util.concurrent.locks.LockSupport;
  * however the process ends. The file is never removed, else a second daemon could lock a new file
  * of the same name; a file that others have locked, while it was open to them, is replaced.
  */
-final class DirectoryLock implements AutoCloseable {
-    private static final Logger LOG = LoggerFactory.getLogger(DirectoryLock.class);
+final class DaemonLock implements AutoCloseable {
+    private static final Logger LOG = LoggerFactory.getLogger(DaemonLock.class);
     private static final long PATIENCE_NANOS = 500_000_000;
     private static final int LONGEST_PID = 20;
 
     private final FileChannel file;
 
-    private DirectoryLock(FileChannel file) {
+    private DaemonLock(FileChannel file) {
         this.file = file;
     }
 
@@ -37,7 +37,7 @@ final class DirectoryLock implements AutoCloseable {
      * @param remedy what helps besides stopping that daemon; empty for nothing
      * @throws StartException naming the process that has the lock
      */
-    static DirectoryLock take(Path directory, String name, String use, String remedy)
+    static DaemonLock take(Path directory, String name, String use, String remedy)
             throws IOException {
         try {
             Files.createDirectories(directory);
@@ -66,7 +66,7 @@ final class DirectoryLock implements AutoCloseable {
         return other.isEmpty() ? remedy : remedy + ", or " + other;
     }
 
-    private static DirectoryLock take(Path path, String use, String remedy) throws IOException {
+    private static DaemonLock take(Path path, String use, String remedy) throws IOException {
         FileChannel file = open(path);
         try {
             if (!lock(file)) {
@@ -85,7 +85,7 @@ final class DirectoryLock implements AutoCloseable {
             String pid = ProcessHandle.current().pid() + "\n";
             file.truncate(0);
             file.write(ByteBuffer.wrap(pid.getBytes(StandardCharsets.US_ASCII)), 0);
-            return new DirectoryLock(file);
+            return new DaemonLock(file);
         } catch (IOException | RuntimeException e) {
             file.close();
             throw e;

@@ -10,7 +10,7 @@ import java.time.Instant;
  * @param resource {@code nvidia.com/gpu}
  * @param since when this has been so
  */
-public record Registration(String resource, State state, Instant since) {
+public record PluginRegistration(String resource, State state, Instant since) {
 
     /** The outcome of the registration. */
     public sealed interface State {}

@@ -16,12 +16,12 @@ import java.util.stream.Collectors;
  * Leases that live, then those that have ended, which may be many and are not kept. One that ends
  * while they are printed counts as live.
  */
-public record LeaseRows(List<LeaseRow> live, TextTable.Rows<Lease> past)
+public record ListedLeases(List<LeaseRow> live, TextTable.Rows<Lease> past)
         implements TextTable.Rows<LeaseRow> {
-    public static LeaseRows of(List<Lease> live, PastLeases past, Leases leases)
+    public static ListedLeases of(List<Lease> live, PastLeases past, Leases leases)
             throws IOException {
         Map<Long, Tenure> tenures = leases.tenures(live);
-        return new LeaseRows(
+        return new ListedLeases(
                 live.stream()
                         .map(it -> LeaseRow.live(it, leases.state(it), tenures.get(it.id())))
                         .toList(),

@@ -5,10 +5,10 @@ import jnvdocker.command.caller.OwnCommand;
 import picocli.CommandLine.ParameterException;
 
 /** The reason of an administrator's action, in a few words for other users: {@code --reason}. */
-final class Reason {
+final class TypedReason {
     static final int LONGEST = 80;
 
-    private Reason() {}
+    private TypedReason() {}
 
     /**
      * @throws ParameterException when it is too long

@@ -13,7 +13,7 @@ import java.util.Optional;
 import java.util.OptionalInt;
 
 /** The devices of a plugin: {@code ListAndWatchResponse}. */
-public record DeviceList(List<Device> devices) {
+public record ListedDevices(List<Device> devices) {
     private static final String HEALTHY = "Healthy";
     private static final String UNHEALTHY = "Unhealthy";
 
@@ -24,14 +24,14 @@ public record DeviceList(List<Device> devices) {
     private static final int NODES = 1;
     private static final int NODE_ID = 1;
 
-    public DeviceList {
+    public ListedDevices {
         devices = List.copyOf(devices);
     }
 
     /**
      * @throws IOException when it is malformed
      */
-    public static DeviceList parse(ByteString bytes) throws IOException {
+    public static ListedDevices parse(ByteString bytes) throws IOException {
         List<Device> devices = new ArrayList<>();
         for (WireMessage device : WireMessage.parse(bytes).messages(DEVICES)) {
             devices.add(
@@ -40,7 +40,7 @@ public record DeviceList(List<Device> devices) {
                             device.text(HEALTH).orElse("").equals(HEALTHY),
                             numaNode(device)));
         }
-        return new DeviceList(devices);
+        return new ListedDevices(devices);
     }
 
     /** The first one of several, which none of ours has. */

@@ -21,7 +21,7 @@ import java.util.TreeSet;
  * The running containers of a runtime that podman, containerd and CRI-O have, which cannot be
  * queried for them. Stopped ones stand in their databases alone.
  */
-public final class RunningContainers {
+public final class RuntimeUsers {
     private static final String MONITOR = "conmon";
     private static final Path STATE = Path.of("/run/containerd");
     private static final String TASKS = "io.containerd.runtime.v2.task";
@@ -29,7 +29,7 @@ public final class RunningContainers {
     private static final int HASH = 64;
     private static final int SHORT = 12;
 
-    private RunningContainers() {}
+    private RuntimeUsers() {}
 
     /** Their names, sorted. */
     public static List<String> of(Registration registration) throws IOException, RefusedException {

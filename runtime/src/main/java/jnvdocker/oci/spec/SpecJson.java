@@ -18,7 +18,7 @@ import java.util.List;
 import java.util.Map;
 
 /** The engines' JSON, of which any part may be missing or null, and numbers stay as they are. */
-final class Json {
+final class SpecJson {
     /** The limit of docker's files in bytes: a container may have any number of labels. */
     private static final int MOST = 8 << 20;
 
@@ -28,7 +28,7 @@ final class Json {
                     .disable(JsonNodeFeature.STRIP_TRAILING_BIGDECIMAL_ZEROES)
                     .build();
 
-    private Json() {}
+    private SpecJson() {}
 
     /**
      * Reads an object whole.

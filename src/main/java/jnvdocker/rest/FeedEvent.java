@@ -8,7 +8,7 @@ import java.util.Locale;
  * @param id of no other event, not even of another daemon's; a state has that of the event before
  * @param data a document without line breaks
  */
-record Event(String id, Kind kind, String data) {
+record FeedEvent(String id, Kind kind, String data) {
     /** Its name is the event's, in small letters. */
     enum Kind {
         /** Everything, at the beginning of a stream and when the host has other GPUs. */
