@@ -18,8 +18,8 @@ final class DockerKind extends ContainerKind {
     }
 
     @Override
-    public boolean isOf(Origin origin) {
-        return origin instanceof Origin.EngineContainer;
+    public Origin.Kind kind() {
+        return Origin.Kind.ENGINE;
     }
 
     @Override

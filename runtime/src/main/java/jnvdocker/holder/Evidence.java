@@ -70,7 +70,7 @@ public final class Evidence {
     public HolderKind kind(Lease lease) {
         Origin origin = lease.claim().origin();
         return kinds.stream()
-                .filter(kind -> kind.isOf(origin))
+                .filter(kind -> kind.kind() == origin.kind())
                 .findFirst()
                 .orElseThrow(() -> new IllegalStateException("no kind of holder for " + origin));
     }
@@ -195,7 +195,7 @@ public final class Evidence {
      */
     public boolean isNext(ProcessId first, Lease lease) {
         try {
-            return oci.isOf(lease.claim().origin()) && oci.isNext(first, lease, view());
+            return kind(lease) == oci && oci.isNext(first, lease, view());
         } catch (UncheckedIOException e) {
             LOG.warn("lease {}: {}", lease.id(), FileErrors.describe(e.getCause()));
             return false;

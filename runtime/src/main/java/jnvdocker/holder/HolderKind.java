@@ -16,8 +16,8 @@ import java.util.Optional;
 /** All that differs between the kinds of holders. The core knows leases by nothing else. */
 public interface HolderKind {
 
-    /** Whether claims of an origin have holders of this kind. */
-    boolean isOf(Origin origin);
+    /** The kind of the origins of which claims have such holders. */
+    Origin.Kind kind();
 
     /**
      * Finds out whether a holder lives, by processes and cgroups alone: no engine is queried, and

@@ -19,21 +19,8 @@ public final class OciKind extends ContainerKind {
     }
 
     @Override
-    public boolean isOf(Origin origin) {
-        return is(origin);
-    }
-
-    /** Whether claims of an origin have holders of this kind. */
-    public static boolean is(Origin origin) {
-        return origin instanceof Origin.OciContainer;
-    }
-
-    /**
-     * Whether an origin is a container of one of the real runtime's directories: an id means
-     * nothing in another.
-     */
-    public static boolean isBelow(String root, Origin origin) {
-        return origin instanceof Origin.OciContainer(String its, _) && its.equals(root);
+    public Origin.Kind kind() {
+        return Origin.Kind.OCI;
     }
 
     @Override

@@ -31,13 +31,8 @@ public final class ProcessKind extends GroupKind {
     }
 
     @Override
-    public boolean isOf(Origin origin) {
-        return is(origin);
-    }
-
-    /** Whether claims of an origin have holders of this kind. */
-    public static boolean is(Origin origin) {
-        return origin instanceof Origin.HostProcess;
+    public Origin.Kind kind() {
+        return Origin.Kind.PROCESS;
     }
 
     /**

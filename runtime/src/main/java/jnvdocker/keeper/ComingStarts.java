@@ -1,9 +1,9 @@
 package jnvdocker.keeper;
 
 import jnvdocker.holder.ContainerEngine;
-import jnvdocker.holder.OciKind;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Origin;
 
 import java.io.IOException;
 import java.time.Duration;
@@ -41,7 +41,7 @@ final class ComingStarts {
      */
     Optional<String> of(Lease lease, Duration passed, Duration limit) throws IOException {
         Optional<String> missed = missed(lease, passed, limit);
-        return missed.isPresent() || !OciKind.is(lease.claim().origin())
+        return missed.isPresent() || lease.claim().origin().kind() != Origin.Kind.OCI
                 ? missed
                 : successor(lease, passed, limit);
     }

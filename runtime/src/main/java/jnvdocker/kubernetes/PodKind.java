@@ -173,8 +173,8 @@ public final class PodKind implements HolderKind {
     }
 
     @Override
-    public boolean isOf(Origin origin) {
-        return origin instanceof Origin.Pod;
+    public Origin.Kind kind() {
+        return Origin.Kind.POD;
     }
 
     @Override

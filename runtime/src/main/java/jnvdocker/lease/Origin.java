@@ -155,6 +155,11 @@ public sealed interface Origin {
         return this instanceof OciContainer oci ? Optional.of(oci.root()) : Optional.empty();
     }
 
+    /** Whether a real runtime keeps the container in this directory. */
+    default boolean isBelow(String root) {
+        return runtimeRoot().filter(root::equals).isPresent();
+    }
+
     /** Whether docker has a volume of the claim, which lives as long as its container. */
     default boolean isKnownToDocker() {
         return kind().volume;

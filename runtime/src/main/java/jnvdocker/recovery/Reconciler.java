@@ -5,7 +5,6 @@ import jnvdocker.holder.Evidence;
 import jnvdocker.holder.HostView;
 import jnvdocker.holder.Leftovers;
 import jnvdocker.holder.Life;
-import jnvdocker.holder.OciKind;
 import jnvdocker.holder.PresentGpus;
 import jnvdocker.holder.Unleased;
 import jnvdocker.holder.UnmanagedScan;
@@ -18,6 +17,7 @@ import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Origin;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.ClaimFiles;
@@ -275,7 +275,7 @@ public final class Reconciler {
         for (Lease lease : registry.live()) {
             Optional<Claim.ContainerRef> its =
                     lease.claim().container().filter(it -> it.id().equals(container));
-            if (OciKind.is(lease.claim().origin())
+            if (lease.claim().origin().kind() == Origin.Kind.OCI
                     && its.isPresent()
                     && evidence.of(lease) instanceof Life.Gone(String why)) {
                 if (engine.hasSuccessor(its.get(), LIMIT)) {

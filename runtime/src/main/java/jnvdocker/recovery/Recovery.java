@@ -4,7 +4,6 @@ import jnvdocker.holder.ClaimMounts;
 import jnvdocker.holder.Evidence;
 import jnvdocker.holder.HolderKind;
 import jnvdocker.holder.Life;
-import jnvdocker.holder.ProcessKind;
 import jnvdocker.holder.ProgramGroup;
 import jnvdocker.holder.Unleased;
 import jnvdocker.host.Gpu;
@@ -13,6 +12,7 @@ import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Origin;
 import jnvdocker.lease.text.HoldersText;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.ProcessId;
@@ -170,7 +170,7 @@ final class Recovery {
                     unleased.add(id, holder.cgroup());
                 }
             }
-            if (claim.filter(it -> ProcessKind.is(it.origin())).isPresent()) {
+            if (claim.filter(it -> it.origin().kind() == Origin.Kind.PROCESS).isPresent()) {
                 adopt(claim.get(), holder, live);
             }
         }

@@ -60,8 +60,8 @@ public final class MesosKind extends GroupKind {
     }
 
     @Override
-    public boolean isOf(Origin origin) {
-        return origin instanceof Origin.MesosTask;
+    public Origin.Kind kind() {
+        return Origin.Kind.MESOS;
     }
 
     /** The claim that a container has a lease of, among those that are live. */
@@ -69,7 +69,7 @@ public final class MesosKind extends GroupKind {
         return live.stream()
                 .filter(lease -> !lease.isReservation())
                 .map(Lease::claim)
-                .filter(claim -> claim.origin() instanceof Origin.MesosTask)
+                .filter(claim -> claim.origin().kind() == Origin.Kind.MESOS)
                 .filter(claim -> claim.isOfContainer(container))
                 .findFirst();
     }

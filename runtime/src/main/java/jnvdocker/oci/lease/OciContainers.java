@@ -7,7 +7,6 @@ import jnvdocker.grant.Reservations;
 import jnvdocker.holder.Evidence;
 import jnvdocker.holder.Leftovers;
 import jnvdocker.holder.Life;
-import jnvdocker.holder.OciKind;
 import jnvdocker.holder.Pace;
 import jnvdocker.holder.UnmanagedScan;
 import jnvdocker.host.Gpu;
@@ -231,7 +230,7 @@ public final class OciContainers {
 
     private static boolean isOf(Container container, Lease lease) {
         return lease.claim().isOfContainer(container.id())
-                && OciKind.isBelow(container.root(), lease.claim().origin());
+                && lease.claim().origin().isBelow(container.root());
     }
 
     /**
@@ -273,7 +272,7 @@ public final class OciContainers {
     private Optional<SeenEnd> predecessor(OciCreation creation) throws IOException {
         String root = creation.container().root();
         return predecessorOf(creation)
-                .filter(lease -> OciKind.isBelow(root, lease.claim().origin()))
+                .filter(lease -> lease.claim().origin().isBelow(root))
                 .map(lease ->
                         SeenEnd.gone(
                                 lease, Quote.shown(creation.name()) + " is started in its place"));
@@ -289,7 +288,7 @@ public final class OciContainers {
     private Optional<Lease> predecessorOf(OciCreation creation) throws IOException {
         for (Lease lease : registry.live()) {
             Claim claim = lease.claim();
-            if (OciKind.is(claim.origin())
+            if (claim.origin().kind() == Origin.Kind.OCI
                     && claim.owner().isSameAs(creation.request().requested().owner())
                     && claim.container()
                             .filter(it -> it.name().equals(creation.name()))

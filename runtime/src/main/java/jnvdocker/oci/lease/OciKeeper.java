@@ -1,12 +1,12 @@
 package jnvdocker.oci.lease;
 
 import jnvdocker.holder.Evidence;
-import jnvdocker.holder.OciKind;
 import jnvdocker.holder.Pace;
 import jnvdocker.keeper.ClaimRemover;
 import jnvdocker.keeper.Keeper;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.Lease;
+import jnvdocker.lease.Origin;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.PermanentThread;
 import jnvdocker.posix.ProcessId;
@@ -125,7 +125,8 @@ public final class OciKeeper implements AutoCloseable {
     }
 
     private static boolean isOci(Lease lease) {
-        return lease.claim().container().isPresent() && OciKind.is(lease.claim().origin());
+        return lease.claim().container().isPresent()
+                && lease.claim().origin().kind() == Origin.Kind.OCI;
     }
 
     private static String container(Lease lease) {
