@@ -73,6 +73,7 @@ class ArchitectureTest {
     static final JavaClasses OURS =
             new ClassFileImporter()
                     .withImportOption(new ImportOption.DoNotIncludeTests())
+                    .withImportOption(location -> !location.contains("-tests.jar"))
                     .importPackages("jnvdocker");
 
     @Test
