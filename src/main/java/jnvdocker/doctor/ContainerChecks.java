@@ -13,7 +13,6 @@ import jnvdocker.labels.DriverVersion;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.Lease;
-import jnvdocker.lease.Origin;
 import jnvdocker.lease.RefusedStart;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.volume.DriverVolume;
@@ -153,9 +152,7 @@ final class ContainerChecks {
     /** No data is kept of a Mesos task that could be wrong at its next start. */
     private static String tasks(List<Lease> live) {
         long tasks =
-                live.stream()
-                        .filter(lease -> lease.claim().origin().kind() == Origin.Kind.MESOS)
-                        .count();
+                live.stream().filter(lease -> lease.claim().origin().task().isPresent()).count();
         return switch ((int) tasks) {
             case 0 -> "";
             case 1 -> "; 1 Mesos task holds GPUs";

@@ -44,9 +44,10 @@ final class GpuSamples {
     }
 
     private static String container(Claim claim) {
-        return claim.origin().kind() == Origin.Kind.POD
-                ? claim.origin().title()
-                : claim.container().map(Claim.ContainerRef::name).orElse("");
+        return claim.origin()
+                .pod()
+                .map(Origin.Pod::title)
+                .orElse(claim.container().map(Claim.ContainerRef::name).orElse(""));
     }
 
     void addStatus(GpuStatus status) {

@@ -9,7 +9,6 @@ import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.Lease;
-import jnvdocker.lease.Origin;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.recovery.Reconciler;
@@ -153,14 +152,14 @@ public final class ClaimPrune {
      * for any other claim.
      */
     private static Optional<String> foreign(Claim claim, String engineId) {
-        return claim.origin() instanceof Origin.EngineContainer(String engine, _)
-                        && !engine.equals(engineId)
-                ? Optional.of(
+        return claim.origin()
+                .engineId()
+                .filter(engine -> !engine.equals(engineId))
+                .map(engine ->
                         "the engine "
                                 + Quote.shown(engine)
                                 + ", which is not the daemon's, may have its container; if that"
-                                + " engine is gone for good: --other-engines")
-                : Optional.empty();
+                                + " engine is gone for good: --other-engines");
     }
 
     /**

@@ -3,7 +3,6 @@ package jnvdocker.decision;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Lease;
-import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.Journal;
@@ -248,9 +247,7 @@ public final class DecisionLog implements LeaseEvents {
         Map<String, String> fields = fields(lease.claim());
         fields.put("JNVDOCKER_LEASE", String.valueOf(lease.id()));
         lease.process().ifPresent(it -> fields.put("JNVDOCKER_PID", String.valueOf(it.pid())));
-        if (lease.claim().origin() instanceof Origin.HostProcess(String program)) {
-            fields.put("JNVDOCKER_PROGRAM", program);
-        }
+        lease.claim().origin().hostProgram().ifPresent(it -> fields.put("JNVDOCKER_PROGRAM", it));
         return fields;
     }
 

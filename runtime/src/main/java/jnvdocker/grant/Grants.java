@@ -10,7 +10,6 @@ import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
-import jnvdocker.lease.Origin;
 import jnvdocker.lease.Outcome;
 import jnvdocker.lease.Request;
 import jnvdocker.lease.Requested;
@@ -223,7 +222,7 @@ public final class Grants {
 
     /** What was requested, if it is kept for as long as a container of its origin exists. */
     private static Optional<GpuRequest> kept(Request request) {
-        return request.origin().kind() == Origin.Kind.OCI
+        return request.origin().runtimeRoot().isPresent()
                 ? Optional.of(request.requested().request())
                 : Optional.empty();
     }

@@ -3,7 +3,6 @@ package jnvdocker.keeper;
 import jnvdocker.holder.ContainerEngine;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.Lease;
-import jnvdocker.lease.Origin;
 
 import java.io.IOException;
 import java.time.Duration;
@@ -41,7 +40,7 @@ final class ComingStarts {
      */
     Optional<String> of(Lease lease, Duration passed, Duration limit) throws IOException {
         Optional<String> missed = missed(lease, passed, limit);
-        return missed.isPresent() || lease.claim().origin().kind() != Origin.Kind.OCI
+        return missed.isPresent() || lease.claim().origin().runtimeRoot().isEmpty()
                 ? missed
                 : successor(lease, passed, limit);
     }

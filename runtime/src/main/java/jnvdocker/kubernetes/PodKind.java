@@ -124,9 +124,7 @@ public final class PodKind implements HolderKind {
 
     /** The pod that a lease is of; empty if it is of none. */
     public static Optional<Origin.Pod> pod(Lease lease) {
-        return lease.claim().origin() instanceof Origin.Pod pod
-                ? Optional.of(pod)
-                : Optional.empty();
+        return lease.claim().origin().pod();
     }
 
     /** What a holder has among its details when its pod has the GPU by a resource claim. */

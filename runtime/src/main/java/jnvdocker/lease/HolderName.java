@@ -30,10 +30,11 @@ public final class HolderName {
     public static String shown(Lease lease) {
         Claim claim = lease.claim();
         return scheduled(claim.origin())
-                .orElseGet(() ->
-                        claim.origin() instanceof Origin.HostProcess(String program)
-                                ? process(program, lease.holder().process())
-                                : Quote.shown(claim.displayName()));
+                .or(() ->
+                        claim.origin()
+                                .hostProgram()
+                                .map(program -> process(program, lease.holder().process())))
+                .orElseGet(() -> Quote.shown(claim.displayName()));
     }
 
     /**

@@ -90,7 +90,7 @@ public sealed interface Origin {
     enum Kind {
         ENGINE(Trait.VOLUME, Trait.MOUNTED),
         PROCESS,
-        MESOS(Trait.SCHEDULED),
+        MESOS(Trait.SCHEDULED, Trait.REVOCABLE),
         OCI(Trait.MOUNTED),
         POD(Trait.SCHEDULED, Trait.REQUESTED_AGAIN);
 
@@ -98,6 +98,7 @@ public sealed interface Origin {
         private final boolean mounted;
         private final boolean scheduled;
         private final boolean requestedAgain;
+        private final boolean revocable;
 
         Kind(Trait... traits) {
             List<Trait> its = List.of(traits);
@@ -105,6 +106,7 @@ public sealed interface Origin {
             mounted = its.contains(Trait.MOUNTED);
             scheduled = its.contains(Trait.SCHEDULED);
             requestedAgain = its.contains(Trait.REQUESTED_AGAIN);
+            revocable = its.contains(Trait.REVOCABLE);
         }
 
         /** The kind in small letters, which names it in the registry and in {@code claim.json}. */
@@ -127,7 +129,9 @@ public sealed interface Origin {
         /** A scheduler starts and ends it, and not a user by hand. */
         SCHEDULED,
         /** Its scheduler requests the GPUs repeatedly, and has them from one of the requests on. */
-        REQUESTED_AGAIN
+        REQUESTED_AGAIN,
+        /** Its processes can open its GPUs no longer once its lease has ended, while they run. */
+        REVOCABLE
     }
 
     default Kind kind() {
@@ -146,8 +150,8 @@ public sealed interface Origin {
     }
 
     /** Whether it is a container of this engine's. */
-    default boolean isOf(String engineId) {
-        return this instanceof EngineContainer(String engine, _) && engine.equals(engineId);
+    default boolean isOf(String engine) {
+        return engineId().filter(engine::equals).isPresent();
     }
 
     /** The directory in which a real runtime keeps the container; empty for other origins. */
@@ -191,9 +195,34 @@ public sealed interface Origin {
         return kind().scheduled;
     }
 
+    /** Whether its processes can open its GPUs no longer once its lease has ended. */
+    default boolean isRevocable() {
+        return kind().revocable;
+    }
+
+    /** The id of the engine of a container with a volume of its claim; empty for other origins. */
+    default Optional<String> engineId() {
+        return this instanceof EngineContainer its ? Optional.of(its.engine()) : Optional.empty();
+    }
+
     /** The image of a container, as far as it is known; empty for other origins. */
     default Optional<String> image() {
         return Optional.empty();
+    }
+
+    /** The program of a process of the host; empty for other origins. */
+    default Optional<String> hostProgram() {
+        return this instanceof HostProcess its ? Optional.of(its.program()) : Optional.empty();
+    }
+
+    /** The name of a Mesos task; empty for other origins. */
+    default Optional<String> task() {
+        return this instanceof MesosTask its ? Optional.of(its.name()) : Optional.empty();
+    }
+
+    /** The pod; empty for other origins. */
+    default Optional<Pod> pod() {
+        return this instanceof Pod its ? Optional.of(its) : Optional.empty();
     }
 
     /** Its image, {@code ?} when that is not known; its program; the task's or the pod's name. */

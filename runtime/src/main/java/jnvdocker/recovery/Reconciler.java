@@ -17,7 +17,6 @@ import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
-import jnvdocker.lease.Origin;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.registry.ClaimFiles;
@@ -275,7 +274,7 @@ public final class Reconciler {
         for (Lease lease : registry.live()) {
             Optional<Claim.ContainerRef> its =
                     lease.claim().container().filter(it -> it.id().equals(container));
-            if (lease.claim().origin().kind() == Origin.Kind.OCI
+            if (lease.claim().origin().runtimeRoot().isPresent()
                     && its.isPresent()
                     && evidence.of(lease) instanceof Life.Gone(String why)) {
                 if (engine.hasSuccessor(its.get(), LIMIT)) {

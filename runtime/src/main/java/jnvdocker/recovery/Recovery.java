@@ -12,7 +12,6 @@ import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
-import jnvdocker.lease.Origin;
 import jnvdocker.lease.text.HoldersText;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.ProcessId;
@@ -170,7 +169,7 @@ final class Recovery {
                     unleased.add(id, holder.cgroup());
                 }
             }
-            if (claim.filter(it -> it.origin().kind() == Origin.Kind.PROCESS).isPresent()) {
+            if (claim.flatMap(it -> it.origin().hostProgram()).isPresent()) {
                 adopt(claim.get(), holder, live);
             }
         }

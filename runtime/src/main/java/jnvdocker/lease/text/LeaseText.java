@@ -70,10 +70,11 @@ public final class LeaseText {
 
     private static String holder(Claim claim, ProcessId process) {
         return HolderName.scheduled(claim.origin())
-                .orElseGet(() ->
-                        claim.origin() instanceof Origin.HostProcess(String program)
-                                ? "process " + HolderName.process(program, process)
-                                : container(claim));
+                .or(() ->
+                        claim.origin()
+                                .hostProgram()
+                                .map(program -> "process " + HolderName.process(program, process)))
+                .orElseGet(() -> container(claim));
     }
 
     /** {@code container train-7}. */
@@ -86,12 +87,13 @@ public final class LeaseText {
 
     /** The command that reserves GPUs before it becomes docker, or the user's own program. */
     public static String command(Claim claim, ProcessId client) {
-        Origin.Kind kind = claim.origin().kind();
-        if (kind == Origin.Kind.OCI && claim.container().isPresent()) {
-            return container(claim);
-        }
-        String run = kind == Origin.Kind.PROCESS ? "gpu run" : "docker run";
-        return HolderName.scheduled(claim.origin()).orElse(run + " (pid " + client.pid() + ")");
+        String pid = " (pid " + client.pid() + ")";
+        return switch (claim.origin().kind()) {
+            case ENGINE -> "docker run" + pid;
+            case PROCESS -> "gpu run" + pid;
+            case MESOS, POD -> HolderName.scheduled(claim.origin()).orElseThrow();
+            case OCI -> claim.container().isPresent() ? container(claim) : "docker run" + pid;
+        };
     }
 
     /**

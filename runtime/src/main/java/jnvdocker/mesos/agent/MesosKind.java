@@ -69,7 +69,7 @@ public final class MesosKind extends GroupKind {
         return live.stream()
                 .filter(lease -> !lease.isReservation())
                 .map(Lease::claim)
-                .filter(claim -> claim.origin().kind() == Origin.Kind.MESOS)
+                .filter(claim -> claim.origin().task().isPresent())
                 .filter(claim -> claim.isOfContainer(container))
                 .findFirst();
     }

@@ -288,7 +288,7 @@ public final class OciContainers {
     private Optional<Lease> predecessorOf(OciCreation creation) throws IOException {
         for (Lease lease : registry.live()) {
             Claim claim = lease.claim();
-            if (claim.origin().kind() == Origin.Kind.OCI
+            if (claim.origin().runtimeRoot().isPresent()
                     && claim.owner().isSameAs(creation.request().requested().owner())
                     && claim.container()
                             .filter(it -> it.name().equals(creation.name()))

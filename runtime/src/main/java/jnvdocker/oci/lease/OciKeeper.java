@@ -6,7 +6,6 @@ import jnvdocker.keeper.ClaimRemover;
 import jnvdocker.keeper.Keeper;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.Lease;
-import jnvdocker.lease.Origin;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.PermanentThread;
 import jnvdocker.posix.ProcessId;
@@ -126,7 +125,7 @@ public final class OciKeeper implements AutoCloseable {
 
     private static boolean isOci(Lease lease) {
         return lease.claim().container().isPresent()
-                && lease.claim().origin().kind() == Origin.Kind.OCI;
+                && lease.claim().origin().runtimeRoot().isPresent();
     }
 
     private static String container(Lease lease) {

@@ -9,7 +9,6 @@ import jnvdocker.core.Leases;
 import jnvdocker.lease.AfterStop;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.Lease;
-import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.protocol.ClientRequest;
@@ -113,7 +112,7 @@ public final class GpuRelease extends OwnCommand {
         return "jnvdocker: warning: "
                 + runs
                 + ", and can use "
-                + (claim.origin().kind() == Origin.Kind.MESOS ? "what it has opened" : "its GPUs")
+                + (claim.origin().isRevocable() ? "what it has opened" : "its GPUs")
                 + " as before, though others get "
                 + (claim.gpus().size() == 1 ? "it" : "them")
                 + " now; "

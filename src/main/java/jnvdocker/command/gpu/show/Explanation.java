@@ -297,7 +297,7 @@ final class Explanation {
         return "It becomes free when that process is gone: kill -KILL PID. If it does not end, it"
                 + " waits in the kernel, most likely for the driver: search dmesg for 'Xid'; the"
                 + " host may have to be restarted."
-                + (claim.origin().kind() == Origin.Kind.MESOS
+                + (claim.origin().isRevocable()
                         ? " If it has ended, others that share its cgroup could open the GPU:"
                                 + " access is revoked as soon as possible."
                         : "");

@@ -19,7 +19,6 @@ import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.HolderName;
 import jnvdocker.lease.Lease;
-import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.RefusedStart;
 import jnvdocker.lease.Share;
@@ -158,7 +157,7 @@ public final class GpuWhy extends ShowCommand {
      * long as any agent runs on this host.
      */
     private static Optional<String> absentAgent(Lease lease) {
-        return lease.claim().origin().kind() == Origin.Kind.MESOS && RunningAgent.all().isEmpty()
+        return lease.claim().origin().task().isPresent() && RunningAgent.all().isEmpty()
                 ? Optional.of(
                         "No Mesos agent runs on this host. Even if the task has ended, its"
                                 + " executor keeps the GPUs until the agent is back, or for the"

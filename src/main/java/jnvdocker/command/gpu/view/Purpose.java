@@ -17,12 +17,10 @@ public record Purpose(
         Optional<String> pod) {
 
     public static Purpose of(Origin origin) {
-        Optional<String> title = Optional.of(origin.title());
         return new Purpose(
                 origin.image(),
-                title.filter(_ -> origin.kind() == Origin.Kind.PROCESS),
-                title.filter(_ -> origin.kind() == Origin.Kind.MESOS),
-                title.filter(_ ->
-                        origin.kind() == Origin.Kind.POD && !origin.equals(Origin.Pod.UNKNOWN)));
+                origin.hostProgram(),
+                origin.task(),
+                origin.pod().filter(it -> !it.equals(Origin.Pod.UNKNOWN)).map(Origin::title));
     }
 }
