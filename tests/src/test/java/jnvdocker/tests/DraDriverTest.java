@@ -28,6 +28,7 @@ import jnvdocker.tests.world.TestPod;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 
 import java.io.IOException;
@@ -50,6 +51,7 @@ import java.util.stream.IntStream;
         result =
                 "the GPU is tainted; before, the scheduler sent the next pod there, which waited"
                         + " beside free GPUs")
+@Tag("tree")
 class DraDriverTest {
     private static final DriverRoot host = DriverRoot.make(DriverRoot.Release.DRIVER_535).slim();
 
