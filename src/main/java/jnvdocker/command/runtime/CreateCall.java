@@ -20,6 +20,7 @@ import jnvdocker.lease.Owner;
 import jnvdocker.lease.Request;
 import jnvdocker.lease.Requested;
 import jnvdocker.lease.text.ContainerLabels;
+import jnvdocker.lease.text.ContainerOwner;
 import jnvdocker.oci.lease.EditedContainers;
 import jnvdocker.oci.lease.OciContainers;
 import jnvdocker.oci.lease.OciCreation;
@@ -198,6 +199,11 @@ record CreateCall(
     /** The project of compose that it is a service of. */
     Optional<String> project() {
         return Optional.ofNullable(usersLabels().get(ContainerLabels.PROJECT));
+    }
+
+    /** Whether Docker's API for users has created it, as far as words depend on that. */
+    boolean isOfApi() {
+        return usersLabels().containsKey(ContainerOwner.LABEL);
     }
 
     /** The wait for GPUs that its user requests by a label. */

@@ -29,15 +29,16 @@ final class Projects {
         call.project().ifPresent(project -> byContainer.put(call.container().id(), project));
     }
 
-    /** The user of a container, who may use compose. */
+    /** The user of a container, who may use compose or Docker's API for users. */
     Addressee userOf(CreateCall call) {
         Optional<String> project = call.project();
-        return project.isEmpty()
-                ? Addressee.ENGINE
-                : new Addressee.Service(claim ->
-                        claim.container()
-                                .map(it -> byContainer.get(it.id()))
-                                .filter(project.get()::equals)
-                                .isPresent());
+        if (project.isEmpty()) {
+            return call.isOfApi() ? Addressee.API : Addressee.ENGINE;
+        }
+        return new Addressee.Service(claim ->
+                claim.container()
+                        .map(it -> byContainer.get(it.id()))
+                        .filter(project.get()::equals)
+                        .isPresent());
     }
 }

@@ -439,6 +439,17 @@ class ProxyTest extends OneEngineTest {
         // The end of that client is no reason for the next start.
         String refused = lab.docker("start", "gone").err();
         assertTrue(refused.contains("jnvdocker: GPU 0 (GPU-5c1a0000) is held by root"), refused);
+        Lab.assertRefused(
+                "jnvdocker: GPU 0 .* is held by root's container train since .*; start it again"
+                        + " later, wait with the label jnvdocker.wait, or .*",
+                docker(
+                        "run",
+                        "--rm",
+                        "--runtime=nvidia",
+                        "--network=none",
+                        "--label=jnvdocker.gpus=device=0",
+                        "plain",
+                        "true"));
         run(waiting("create", "removed", "30m", "plain", "true"));
         Path log = directory.resolve("removed.log");
         Process start = docker("start", "removed").log(log).start();

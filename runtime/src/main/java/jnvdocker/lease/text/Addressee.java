@@ -1,6 +1,7 @@
 package jnvdocker.lease.text;
 
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimNames;
 import jnvdocker.request.GpuRequest;
 
 import java.util.List;
@@ -13,7 +14,7 @@ import java.util.function.Predicate;
  * <table>
  * <caption>Advice</caption>
  * <tr><th>addressee<th>GPUs are busy<th>they cannot be had, whoever ends
- * <tr><td>COMMAND, ENGINE<td>to wait; fewer, or others<td>as the reason has it
+ * <tr><td>COMMAND, ENGINE, API<td>to wait; fewer, or others<td>as the reason has it
  * <tr><td>Service<td>to share a partner's; to start it later; fewer, or others<td>likewise
  * <tr><td>ByDefault<td>{@code --gpus 1}; to wait<td>{@code --gpus 1}, if the limit allows it
  * <tr><td>Stopped<td>to start it again later; others<td>as the reason has it; others
@@ -27,6 +28,13 @@ public sealed interface Addressee {
     /** The user of an engine that starts a container, and does not wait for GPUs. */
     Addressee ENGINE =
             new Waits(List.of("start it again later", "wait with 'jnvdocker run --gpu-wait'"));
+
+    /** The user of Docker's API for users, where a start waits if a label says so. */
+    Addressee API =
+            new Waits(
+                    List.of(
+                            "start it again later",
+                            "wait with the label " + ClaimNames.WAIT_LABEL));
 
     /** A kubelet that admits a pod. It does not retry one that was refused its devices. */
     Told POD_AT_ADMISSION =
