@@ -103,19 +103,16 @@ final class EngineJson extends JsonFactory {
         };
     }
 
-    /** The bytes of one answer, or of one event after the other. */
+    /**
+     * The bytes of one answer, or of one event after the other; {@link ClippedStrings} reads many
+     * at once.
+     */
     private final class Answer extends FilterInputStream {
         private long count;
         private boolean hasTurn;
 
         Answer(InputStream in) {
             super(in);
-        }
-
-        @Override
-        public int read() throws IOException {
-            byte[] one = new byte[1];
-            return read(one, 0, 1) < 0 ? -1 : one[0] & 0xff;
         }
 
         @Override
