@@ -10,7 +10,7 @@ import java.util.Map;
 /**
  * Keeps a daemon out of containers, where it would see neither the host's daemon nor the processes
  * that use GPUs, and would give the same GPUs out a second time. The client checks the same before
- * it starts a daemon (jnvdocker.c).
+ * it starts a daemon ({@code native/client/start.c}).
  */
 final class HostNamespaces {
     /**

@@ -2,7 +2,7 @@ package jnvdocker.protocol;
 
 import java.io.IOException;
 
-/** The kinds of frame; {@code native/launcher/frames.h} has the same letters. */
+/** The kinds of frame; {@code native/common/frames.h} has the same letters. */
 enum FrameType {
     /** The client's one question. */
     REQUEST('Q'),

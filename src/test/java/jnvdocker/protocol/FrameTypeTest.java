@@ -22,7 +22,7 @@ class FrameTypeTest {
             ours.put(type.name(), (char) type.code());
         }
         Map<String, Character> theirs = new TreeMap<>();
-        Matcher letter = LETTER.matcher(Files.readString(Path.of("../native/launcher/frames.h")));
+        Matcher letter = LETTER.matcher(Files.readString(Path.of("../native/common/frames.h")));
         while (letter.find()) {
             theirs.put(letter.group(1), letter.group(2).charAt(0));
         }

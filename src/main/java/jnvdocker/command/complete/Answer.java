@@ -14,7 +14,7 @@ import java.util.regex.Pattern;
  * characters that mean nothing to a shell, and a description nothing that a terminal acts upon.
  */
 final class Answer {
-    /** Lets docker complete the word. {@code native/launcher/jnvdocker.c} has this text, too. */
+    /** Lets docker complete the word. {@code native/client/jnvdocker.c} has this text, too. */
     static final String DOCKER = ":docker";
 
     static final String FILES = ":files";

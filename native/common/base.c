@@ -48,38 +48,36 @@ char *joined(const char *format, ...)
 	return text;
 }
 
-/*
- * Decodes the character at a position and its length. A character that a terminal may act upon, or that is not
- * UTF-8, is harmful and must be written as a number.
- */
-static size_t character(const unsigned char *at, uint32_t *code, bool *harmless)
+size_t utf8_character(const unsigned char *at, uint32_t *code)
+{
+	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	size_t length = *at < 0x80 ? 1 : *at < 0xc2 ? 0 : *at < 0xe0 ? 2 : *at < 0xf0 ? 3 : *at < 0xf5 ? 4 : 0;
+
+	*code = length == 1 ? *at : *at & (0x7f >> length);
+	for (size_t i = 1; i < length; i++) {
+		if ((at[i] & 0xc0) != 0x80) /* also at the terminating zero */
+			return 0;
+		*code = *code << 6 | (at[i] & 0x3f);
+	}
+	/* Overlong, half of a surrogate pair, or beyond Unicode. */
+	if (*code < least[length] || (*code >= 0xd800 && *code < 0xe000) || *code > 0x10ffff)
+		return 0;
+	return length;
+}
+
+/* Whether a terminal does not act upon a character. */
+static bool is_harmless(uint32_t code)
 {
 	static const struct { uint32_t from, to; } ranges[] = {
 		{ 0, 0x1f }, { 0x7f, 0x9f }, { 0xad, 0xad }, { 0x61c, 0x61c }, { 0x180e, 0x180e }, { 0x200b, 0x200f },
-		{ 0x2028, 0x202e }, { 0x2060, 0x206f }, { 0xd800, 0xf8ff }, { 0xfeff, 0xfeff }, { 0xfff0, 0xfffb },
+		{ 0x2028, 0x202e }, { 0x2060, 0x206f }, { 0xe000, 0xf8ff }, { 0xfeff, 0xfeff }, { 0xfff0, 0xfffb },
 		{ 0xe0000, UINT32_MAX },
 	};
-	static const uint32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	size_t length = *at < 0x80 ? 1 : *at < 0xc2 ? 0 : *at < 0xe0 ? 2 : *at < 0xf0 ? 3 : *at < 0xf5 ? 4 : 0;
-	uint32_t point = length == 1 ? *at : length == 0 ? 0 : *at & (0x7f >> length);
 
-	*code = *at;
-	*harmless = false;
-	if (length == 0)
-		return 1;
-	for (size_t i = 1; i < length; i++) {
-		if ((at[i] & 0xc0) != 0x80)
-			return 1;
-		point = point << 6 | (at[i] & 0x3f);
-	}
-	if (point < least[length])
-		return 1;
-	*code = point;
-	*harmless = true;
 	for (size_t i = 0; i < sizeof ranges / sizeof *ranges; i++)
-		if (point >= ranges[i].from && point <= ranges[i].to)
-			*harmless = false;
-	return length;
+		if (code >= ranges[i].from && code <= ranges[i].to)
+			return false;
+	return true;
 }
 
 const char *character_locale(void)
@@ -105,18 +103,17 @@ char *shown(const char *text)
 
 	for (int count = 0; *at != '\0'; count++) {
 		uint32_t code;
-		bool harmless;
 
 		if (count == MAX_SHOWN) {
 			end = stpcpy(end, utf8 ? "…" : "...");
 			break;
 		}
-		size_t length = character(at, &code, &harmless);
-		if (harmless && (utf8 || code < 0x80))
+		size_t length = utf8_character(at, &code);
+		if (length > 0 && is_harmless(code) && (utf8 || code < 0x80))
 			end = mempcpy(end, at, length);
 		else
-			end += sprintf(end, "\\u{%x}", code);
-		at += length;
+			end += sprintf(end, "\\u{%x}", length == 0 ? *at : code);
+		at += length == 0 ? 1 : length;
 	}
 	*end = '\0';
 	return result;
@@ -141,6 +138,16 @@ int fd_above_stdio(int descriptor)
 	int raised = fcntl(descriptor, F_DUPFD_CLOEXEC, 3);
 	close(descriptor);
 	return raised;
+}
+
+void make_pipe(int ends[2])
+{
+	if (pipe2(ends, O_CLOEXEC) == 0) {
+		ends[0] = fd_above_stdio(ends[0]);
+		ends[1] = fd_above_stdio(ends[1]);
+	}
+	if (ends[0] < 0 || ends[1] < 0)
+		die("cannot make a pipe: %s; check the limits of this shell (ulimit -a), then try again", strerror(errno));
 }
 
 bool write_all(int descriptor, const char *bytes, size_t length)

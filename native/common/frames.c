@@ -57,6 +57,44 @@ void put_list(struct buffer *buffer, char *const *texts)
 		put_string(buffer, texts[i]);
 }
 
+uint32_t get_number(struct reader *reader)
+{
+	const unsigned char *at = reader->at;
+
+	if (reader->end - at < 4)
+		die("the daemon sent a frame that is cut short; restart jnvdockerd");
+	reader->at += 4;
+	return (uint32_t)at[0] << 24 | (uint32_t)at[1] << 16 | (uint32_t)at[2] << 8 | at[3];
+}
+
+char *get_string(struct reader *reader)
+{
+	uint32_t length = get_number(reader);
+	char *text;
+
+	if (length > (size_t)(reader->end - reader->at))
+		die("the daemon sent a string that is cut short; restart jnvdockerd");
+	text = allocate(NULL, (size_t)length + 1);
+	memcpy(text, reader->at, length);
+	text[length] = '\0';
+	reader->at += length;
+	return text;
+}
+
+char **get_arguments(struct reader *reader)
+{
+	uint32_t count = get_number(reader);
+	char **texts;
+
+	if (count == 0 || count > (size_t)(reader->end - reader->at) / 4)
+		die("the daemon sent a command of %u words; restart jnvdockerd", count);
+	texts = allocate(NULL, ((size_t)count + 1) * sizeof *texts);
+	for (uint32_t i = 0; i < count; i++)
+		texts[i] = get_string(reader);
+	texts[count] = NULL;
+	return texts;
+}
+
 int connect_socket(const char *path, long patience_ms)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };

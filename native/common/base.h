@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* The exit code of a program that fails; each program defines its own. */
 extern const int failure_code;
@@ -13,6 +14,11 @@ void die(const char *format, ...) __attribute__((noreturn, format(printf, 1, 2))
 void *allocate(void *old, size_t size);
 /* A new string, formatted as by printf. */
 char *joined(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/*
+ * Decodes the UTF-8 character that begins there. Returns the number of its bytes; 0, and a meaningless code, if none
+ * begins there.
+ */
+size_t utf8_character(const unsigned char *at, uint32_t *code);
 /* The locale that determines which characters the caller can read, found as setlocale(3) finds it. */
 const char *character_locale(void);
 /*
@@ -32,6 +38,8 @@ bool copy_embedded_path(char *to, const volatile char *from, size_t size);
  * their place: our messages would go into the socket.
  */
 int fd_above_stdio(int descriptor);
+/* Two ends, neither of which is one of the standard three. */
+void make_pipe(int ends[2]);
 /* False, with errno, when not all of it could be written. */
 bool write_all(int descriptor, const char *bytes, size_t length);
 /* Writes to standard error. A remark that cannot be written is no reason not to run the container. */

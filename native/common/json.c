@@ -5,39 +5,14 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The number of bytes of the UTF-8 character that begins there, 0 if none does. */
-static size_t utf8_length(const unsigned char *at)
-{
-	uint32_t code;
-	size_t length;
-
-	if (at[0] < 0x80)
-		return 1;
-	if (at[0] >= 0xc2 && at[0] <= 0xdf)
-		length = 2, code = at[0] & 0x1f;
-	else if ((at[0] & 0xf0) == 0xe0)
-		length = 3, code = at[0] & 0x0f;
-	else if (at[0] >= 0xf0 && at[0] <= 0xf4)
-		length = 4, code = at[0] & 0x07;
-	else
-		return 0;
-	for (size_t i = 1; i < length; i++) {
-		if ((at[i] & 0xc0) != 0x80) /* also at the terminating zero */
-			return 0;
-		code = code << 6 | (at[i] & 0x3f);
-	}
-	/* Overlong, half of a surrogate pair, or beyond Unicode. */
-	if ((length == 3 && code < 0x800) || (code >= 0xd800 && code <= 0xdfff) || (length == 4 && code < 0x10000) ||
-	    code > 0x10ffff)
-		return 0;
-	return length;
-}
+#include "base.h"
 
 void put_json(struct buffer *json, const char *text)
 {
 	put_bytes(json, "\"", 1);
 	for (const unsigned char *at = (const unsigned char *)text; *at != '\0'; ) {
-		size_t length = utf8_length(at);
+		uint32_t code;
+		size_t length = utf8_character(at, &code);
 		char escaped[8];
 
 		if (length == 0)

@@ -4,12 +4,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base.h"
+#include "client.h"
+#include "command.h"
+#include "docker.h"
 #include "files.h"
 
 /* The exit code of our commands for wrong usage; jnvdocker.protocol.ExitCode has it too. */
@@ -98,7 +103,7 @@ static bool read_help_of_run(char *const *words, struct buffer *text)
 	return false;
 }
 
-bool read_requested_help(char *const *words, struct buffer *text)
+static bool read_requested_help(char *const *words, struct buffer *text)
 {
 	const char *group = *words++;
 
@@ -131,4 +136,56 @@ bool read_requested_help(char *const *words, struct buffer *text)
 	if (!starts)
 		read_help_of(group, command, text);
 	return true;
+}
+
+void add(int stream, bool always, const char *text, int argc, char **argv)
+{
+	const struct sigaction standard = { .sa_handler = SIG_DFL };
+	char **docker = typed_docker(argc, argv);
+	int status;
+
+	/* If the caller ignores SIGCHLD, a child leaves no exit code. */
+	sigaction(SIGCHLD, &standard, NULL);
+	pid_t child = fork();
+	if (child < 0)
+		die("cannot run '%s': %s; " LIMITS, shown(docker[0]), strerror(errno));
+	if (child == 0)
+		become(docker);
+	while (waitpid(child, &status, 0) < 0)
+		if (errno != EINTR)
+			die("cannot wait for '%s': %s; try again", shown(docker[0]), strerror(errno));
+	if (WIFSIGNALED(status))
+		exit(128 + WTERMSIG(status));
+	if ((always || WEXITSTATUS(status) == 0) && !write_all(stream, text, strlen(text)))
+		die("cannot write to standard output: %s; check its destination", strerror(errno));
+	exit(WEXITSTATUS(status));
+}
+
+void help(int argc, char **argv)
+{
+	/* Docker takes a missing command for a mistake. */
+	add(argc == 1 ? 2 : 1, false,
+	    "\njnvdocker adds:\n"
+	    "  run, create  Give the container free GPUs: see 'jnvdocker run --help'\n"
+	    "  gpu          Show and manage this host's GPUs, their leases and the driver\n"
+	    "  k8s          Label a Kubernetes node with its GPUs\n"
+	    "  mesos        Set up a Mesos agent\n"
+	    "  runtime      Set up docker, podman or containerd\n"
+	    "Run 'jnvdocker gpu --help' for more on these commands.\n",
+	    argc, argv);
+}
+
+void help_without_daemon(int argc, char **argv)
+{
+	char **words = argv + first_operand(argc, argv);
+	struct buffer text = { 0 };
+
+	if (!read_requested_help(words, &text))
+		return;
+	put_bytes(&text, "", 1);
+	if (!is_our_own(*words))
+		add(1, false, text.data, argc, argv);
+	if (!write_all(1, text.data, strlen(text.data)))
+		die("cannot write to standard output: %s; check its destination", strerror(errno));
+	exit(EXIT_SUCCESS);
 }

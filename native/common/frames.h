@@ -50,6 +50,16 @@ void put_list(struct buffer *buffer, char *const *texts);
 void put_text(struct buffer *buffer, const char *text);
 bool contains(const struct buffer *buffer, const char *word);
 
+/* The part of a payload that is still to be read. Ends the program where a daemon has sent less than it says. */
+struct reader {
+	const unsigned char *at, *end;
+};
+
+uint32_t get_number(struct reader *reader);
+char *get_string(struct reader *reader);
+/* A list of at least one string, terminated by NULL. */
+char **get_arguments(struct reader *reader);
+
 /* The process that listens on a socket. */
 struct server {
 	pid_t pid;

@@ -117,7 +117,7 @@ static struct answer listen_to(int connection, const struct query *query, struct
 		if (!receive_by(connection, header, sizeof header, exchange->patient_to, query->listener))
 			return deserted(query, exchange);
 		exchange->received = true;
-		uint32_t length = (uint32_t)header[1] << 24 | (uint32_t)header[2] << 16 | (uint32_t)header[3] << 8 | header[4];
+		uint32_t length = get_number(&(struct reader){ header + 1, header + 5 });
 		if (length > MAX_FRAME || exchange->said.length + length > MAX_FRAME)
 			return failed("jnvdockerd sent a frame of %u bytes; restart jnvdockerd", length);
 		char *bytes = allocate(NULL, (size_t)length + 1);
@@ -146,8 +146,8 @@ static struct answer listen_to(int connection, const struct query *query, struct
 			exchange->faithful = true;
 			break;
 		case FRAME_EXIT:
-			for (uint32_t i = 0; i < length && i < 4; i++)
-				code = code << 8 | (unsigned char)bytes[i];
+			if (length == 4)
+				code = get_number(&(struct reader){ (unsigned char *)bytes, (unsigned char *)bytes + length });
 			free(bytes);
 			if (length != 4)
 				return failed("jnvdockerd sent an exit code of %u bytes; restart jnvdockerd", length);
