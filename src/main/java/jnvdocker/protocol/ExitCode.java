@@ -1,5 +1,7 @@
 package jnvdocker.protocol;
 
+import java.util.Arrays;
+
 /** The client's exit codes when it does not become docker. */
 public enum ExitCode {
     OK(0),
@@ -18,5 +20,17 @@ public enum ExitCode {
 
     public int code() {
         return code;
+    }
+
+    /**
+     * Returns what a number means.
+     *
+     * @throws IllegalArgumentException when it means nothing here
+     */
+    public static ExitCode of(int code) {
+        return Arrays.stream(values())
+                .filter(it -> it.code == code)
+                .findFirst()
+                .orElseThrow(() -> new IllegalArgumentException("no exit code: " + code));
     }
 }

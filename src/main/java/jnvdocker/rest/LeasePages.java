@@ -85,7 +85,7 @@ final class LeasePages implements WebPages {
             throws IOException {
         return switch (name) {
             case "host" -> json(host(named));
-            case "gpus" -> json(named ? documents.gpus() : Nameless.of(documents.gpus()));
+            case "gpus" -> json(named ? documents.gpus() : documents.namelessGpus());
             case "utilization" -> json(utilization());
             case "chart" ->
                     json(

@@ -121,7 +121,26 @@ public final class CommandGroup {
     }
 
     /**
-     * Runs a command of a group, and sends its output to the client.
+     * Runs a command of a group, which writes to the writers of the group.
+     *
+     * @param group as made by {@link #of}
+     */
+    public static Outcome run(CommandLine group, List<String> arguments) {
+        int code = group.execute(arguments.toArray(String[]::new));
+        if (code != ExitCode.OK.code()) {
+            return new Outcome.Exit(ExitCode.of(code));
+        }
+        CommandLine.ParseResult typed = group.getParseResult().subcommand();
+        // Help has none.
+        return typed != null
+                        && typed.commandSpec().commandLine().getExecutionResult()
+                                instanceof Outcome outcome
+                ? outcome
+                : Outcome.OK;
+    }
+
+    /**
+     * Runs a command of a group whose commands only end, and sends its output to the client.
      *
      * @param group as made by {@link #of}
      */
@@ -130,14 +149,14 @@ public final class CommandGroup {
         StringWriter out = new StringWriter();
         StringWriter err = new StringWriter();
         group.setOut(new PrintWriter(out, true)).setErr(new PrintWriter(err, true));
-        int code = group.execute(arguments.toArray(String[]::new));
+        Outcome.Exit end = (Outcome.Exit) run(group, arguments);
         if (!err.toString().isEmpty()) {
             client.err(err.toString().stripTrailing());
         }
         if (!out.toString().isEmpty()) {
             client.out(out.toString().stripTrailing());
         }
-        client.exit(code);
+        client.exit(end.code());
     }
 
     private static int usage(ParameterException e, String[] arguments) {

@@ -9,8 +9,8 @@ import picocli.CommandLine.Spec;
 import java.nio.file.Path;
 import java.util.concurrent.Callable;
 
-/** A command of our own: its result is its exit code. */
-public abstract class OwnCommand implements Callable<Integer> {
+/** A command of our own. */
+public abstract class OwnCommand implements Callable<Outcome> {
     @Spec private CommandSpec spec;
 
     /** Whether an option was typed, be it with its default value. */

@@ -1,5 +1,6 @@
 package jnvdocker.command.caller;
 
+import jnvdocker.protocol.ExitCode;
 import jnvdocker.screen.Json;
 import jnvdocker.screen.Screen;
 import jnvdocker.screen.Shown;
@@ -8,6 +9,8 @@ import jnvdocker.words.RefusedException;
 import picocli.CommandLine.Option;
 
 import java.io.IOException;
+import java.time.Duration;
+import java.util.Optional;
 
 /** A command that shows something. */
 public abstract class ShowCommand extends OwnCommand {
@@ -23,9 +26,14 @@ public abstract class ShowCommand extends OwnCommand {
     /** Reads the present output. */
     protected abstract Shown show() throws IOException, RefusedException;
 
+    /** Returns the interval at which it is shown again; empty when it is shown once. */
+    protected Optional<Duration> interval() {
+        return Optional.empty();
+    }
+
     /** Whether it is shown again and again: each document is a line then. */
-    protected boolean isRepeated() {
-        return false;
+    protected final boolean isRepeated() {
+        return interval().isPresent();
     }
 
     protected final boolean isJson() {
@@ -37,7 +45,7 @@ public abstract class ShowCommand extends OwnCommand {
     }
 
     @Override
-    public final Integer call() throws IOException, RefusedException {
+    public final Outcome call() throws IOException, RefusedException {
         Shown shown = show();
         if (json) {
             print(isRepeated() ? Json.line(shown.document()) : Json.text(shown.document()));
@@ -46,6 +54,8 @@ public abstract class ShowCommand extends OwnCommand {
             shown.lines(screen).forEach(this::print);
             shown.remark().ifPresent(this::print);
         }
-        return shown.exitCode().code();
+        return shown.exitCode() == ExitCode.OK && isRepeated()
+                ? new Outcome.Again(interval().orElseThrow(), json)
+                : new Outcome.Exit(shown.exitCode());
     }
 }

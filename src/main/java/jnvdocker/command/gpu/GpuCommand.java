@@ -3,6 +3,7 @@ package jnvdocker.command.gpu;
 import jnvdocker.command.caller.Caller;
 import jnvdocker.command.caller.CommandGroup;
 import jnvdocker.command.caller.Installation;
+import jnvdocker.command.caller.Outcome;
 import jnvdocker.command.complete.Visible;
 import jnvdocker.command.gpu.change.GpuBook;
 import jnvdocker.command.gpu.change.GpuCordon;
@@ -13,7 +14,6 @@ import jnvdocker.command.gpu.change.GpuReload;
 import jnvdocker.command.gpu.change.GpuRun;
 import jnvdocker.command.gpu.change.GpuUncordon;
 import jnvdocker.command.gpu.change.GpuUninstall;
-import jnvdocker.command.gpu.change.Successor;
 import jnvdocker.command.gpu.history.GpuHistory;
 import jnvdocker.command.gpu.history.GpuLeases;
 import jnvdocker.command.gpu.history.GpuLimits;
@@ -42,7 +42,6 @@ import jnvdocker.nvml.GpuFacts;
 import jnvdocker.nvml.GpuMonitor.Reading;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
-import jnvdocker.protocol.ExitCode;
 import jnvdocker.screen.Printout;
 import jnvdocker.screen.Screen;
 import jnvdocker.upkeep.Prune;
@@ -56,7 +55,6 @@ import picocli.CommandLine.Command;
 import java.io.IOException;
 import java.io.PrintWriter;
 import java.io.StringWriter;
-import java.time.Duration;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
@@ -64,7 +62,6 @@ import java.util.Optional;
 import java.util.concurrent.Semaphore;
 import java.util.function.Predicate;
 import java.util.function.Supplier;
-import java.util.stream.Stream;
 
 /**
  * {@code jnvdocker gpu …}: shows the GPUs of this host, their holders, and our records about them.
@@ -128,9 +125,11 @@ public final class GpuCommand {
      */
     public void run(List<String> arguments, ClientRequest request, ClientConnection client)
             throws IOException, RefusedException {
-        Optional<Successor> ready = new Call(arguments, request, client).execute();
-        if (ready.isPresent()) {
-            ready.get().start();
+        switch (new Call(arguments, request, client).execute()) {
+            case Outcome.Exit end -> client.exit(end.code());
+            case Outcome.Again again -> client.again(again.interval());
+            case Outcome.Become next -> next.start().run();
+            case Outcome.StopDaemon _ -> upkeep.installation().leave(client);
         }
     }
 
@@ -141,9 +140,6 @@ public final class GpuCommand {
         private final ClientConnection client;
         private final Screen screen;
         private final Printout out;
-        private final GpuUninstall departure;
-        private final GpuRun run;
-        private final GpuPage page;
 
         Call(List<String> arguments, ClientRequest request, ClientConnection client) {
             this.arguments = arguments;
@@ -151,37 +147,22 @@ public final class GpuCommand {
             this.client = client;
             this.screen = Screen.of(request);
             this.out = new Printout(client, Watch.mayBeRequested(arguments), screen);
-            this.departure =
-                    new GpuUninstall(
-                            upkeep.uninstall(), upkeep.installation(), jobs::inTheWay, request);
-            this.run = new GpuRun(gpuHost.inventory(), leases, request, client);
-            this.page = new GpuPage(settings, request, client);
         }
 
-        /** Returns the command after which the client becomes another program, if it is one. */
-        Optional<Successor> execute() throws IOException {
+        Outcome execute() throws IOException {
             StringWriter err = new StringWriter();
             CommandLine gpu = commands(arguments.stream().findFirst());
             gpu.setOut(new PrintWriter(out, true)).setErr(new PrintWriter(err, true));
-            int code = gpu.execute(arguments.toArray(String[]::new));
+            Outcome outcome = CommandGroup.run(gpu, arguments);
             if (!err.toString().isEmpty()) {
                 client.err(err.toString().stripTrailing());
             }
-            Optional<Duration> again = Watch.interval(gpu.getParseResult());
-            if (code == ExitCode.OK.code() && again.isPresent()) {
-                new Watch.Round(arguments, gpu.getParseResult(), again.get(), screen)
-                        .show(out.rest(), client);
-                return Optional.empty();
+            if (outcome instanceof Outcome.Again again) {
+                new Watch.Round(arguments, again, screen).show(out.rest(), client);
+            } else {
+                out.end();
             }
-            out.end();
-            Optional<Successor> ready =
-                    Stream.<Successor>of(run, page).filter(Successor::isReady).findFirst();
-            if (departure.isDone()) {
-                upkeep.installation().leave(client);
-            } else if (ready.isEmpty()) {
-                client.exit(code);
-            }
-            return ready;
+            return outcome;
         }
 
         /**
@@ -202,7 +183,13 @@ public final class GpuCommand {
                                     screen));
             all.put("why", () -> new GpuWhy(view, mayEnd(request), screen));
             all.put("idle", () -> new GpuIdle(view.idle(), screen));
-            all.put("run", () -> new CommandLine(run).setStopAtPositional(true));
+            all.put(
+                    "run",
+                    () ->
+                            new CommandLine(
+                                            new GpuRun(
+                                                    gpuHost.inventory(), leases, request, client))
+                                    .setStopAtPositional(true));
             all.putAll(jobs.commands(request, client, screen));
             all.put("leases", () -> new GpuLeases(leases, screen, out));
             all.put("queue", () -> new GpuQueue(leases, screen));
@@ -219,7 +206,7 @@ public final class GpuCommand {
                                     new HostQuery(client, settings.hosts()),
                                     screen,
                                     out));
-            all.put("page", () -> page);
+            all.put("page", () -> new GpuPage(settings, request, client));
             all.put("extend", () -> new GpuExtend(leases, request));
             all.put("release", () -> new GpuRelease(leases, request));
             all.put("cordon", () -> new GpuCordon(view, request));
@@ -237,7 +224,14 @@ public final class GpuCommand {
             all.put("doctor", () -> new GpuDoctor(upkeep.doctor(), screen));
             all.put("prune", () -> new GpuPrune(upkeep.prune(), request));
             all.put("reload", () -> new GpuReload(upkeep.reload(), request));
-            all.put("uninstall", () -> departure);
+            all.put(
+                    "uninstall",
+                    () ->
+                            new GpuUninstall(
+                                    upkeep.uninstall(),
+                                    upkeep.installation(),
+                                    jobs::inTheWay,
+                                    request));
             CommandLine gpu = new CommandLine(new Gpu());
             word.filter(all::containsKey)
                     .map(all::get)

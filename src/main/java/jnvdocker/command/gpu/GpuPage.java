@@ -1,14 +1,13 @@
 package jnvdocker.command.gpu;
 
 import jnvdocker.command.caller.Caller;
+import jnvdocker.command.caller.Outcome;
 import jnvdocker.command.caller.OwnCommand;
-import jnvdocker.command.gpu.change.Successor;
 import jnvdocker.command.gpu.view.GpuSettings;
 import jnvdocker.command.hosts.HostQuery;
 import jnvdocker.host.HostName;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
-import jnvdocker.protocol.ExitCode;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
@@ -27,13 +26,12 @@ import java.util.Optional;
             "It is read through the daemon's socket, which ssh can connect to from another"
                     + " computer."
         })
-final class GpuPage extends OwnCommand implements Successor {
+final class GpuPage extends OwnCommand {
     private static final int PORTS = 1 << 16;
 
     private final GpuSettings settings;
     private final ClientRequest request;
     private final ClientConnection client;
-    private Optional<String> opened = Optional.empty();
 
     @Option(
             names = "--port",
@@ -65,19 +63,19 @@ final class GpuPage extends OwnCommand implements Successor {
     }
 
     @Override
-    public Integer call() throws IOException, RefusedException {
+    public Outcome call() throws IOException, RefusedException {
         if (port < 1 || port + hosts.size() > PORTS) {
             throw usage("--port " + port + " is not between 1 and " + (PORTS - 1));
         }
         Optional<String> here =
                 settings.page().listen().get().map(it -> "http://" + it.text() + "/");
         if (open) {
-            opened = Optional.of(openable(here));
-            return ExitCode.OK.code();
+            List<String> program = List.of("xdg-open", openable(here));
+            return new Outcome.Become(() -> client.program(List.of(), program));
         }
         if (!hosts.isEmpty()) {
             printTabs(HostQuery.named(hosts, settings.hosts().get()));
-            return ExitCode.OK.code();
+            return Outcome.OK;
         }
         print("On your own computer, run this and leave it running:");
         print("");
@@ -91,7 +89,7 @@ final class GpuPage extends OwnCommand implements Successor {
                                 + (settings.page().labels().getAsBoolean()
                                         ? ""
                                         : " (without names: listen_labels is not set)")));
-        return ExitCode.OK.code();
+        return Outcome.OK;
     }
 
     /** Each host's page has a port of the reader's computer. */
@@ -127,15 +125,5 @@ final class GpuPage extends OwnCommand implements Successor {
                 new RefusedException(
                         "a browser cannot open the daemon's socket, and 'listen' is not set",
                         "run 'jnvdocker gpu page' and the ssh command that it prints"));
-    }
-
-    @Override
-    public boolean isReady() {
-        return opened.isPresent();
-    }
-
-    @Override
-    public void start() throws IOException {
-        client.program(List.of(), List.of("xdg-open", opened.orElseThrow()));
     }
 }

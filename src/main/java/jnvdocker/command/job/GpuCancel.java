@@ -1,9 +1,9 @@
 package jnvdocker.command.job;
 
+import jnvdocker.command.caller.Outcome;
 import jnvdocker.command.caller.OwnCommand;
 import jnvdocker.command.job.Job.State;
 import jnvdocker.protocol.ClientRequest;
-import jnvdocker.protocol.ExitCode;
 import jnvdocker.words.RefusedException;
 
 import picocli.CommandLine.Command;
@@ -35,7 +35,7 @@ final class GpuCancel extends OwnCommand {
     }
 
     @Override
-    public Integer call() throws IOException, RefusedException {
+    public Outcome call() throws IOException, RefusedException {
         Job meant = JobCommands.find(jobs, job, request);
         long number = meant.id();
         if (meant.state() == State.ENDED) {
@@ -45,6 +45,6 @@ final class GpuCancel extends OwnCommand {
         }
         boolean isGone = jobs.cancel(meant);
         print(isGone ? "cancelled job " + number : "job " + number + " is being stopped");
-        return ExitCode.OK.code();
+        return Outcome.OK;
     }
 }

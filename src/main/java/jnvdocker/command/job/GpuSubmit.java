@@ -2,6 +2,7 @@ package jnvdocker.command.job;
 
 import jnvdocker.command.caller.Caller;
 import jnvdocker.command.caller.GpuWait;
+import jnvdocker.command.caller.Outcome;
 import jnvdocker.command.caller.OwnCommand;
 import jnvdocker.docker.cli.DockerCommandLine;
 import jnvdocker.docker.cli.RunCommand;
@@ -10,7 +11,6 @@ import jnvdocker.lease.Owner;
 import jnvdocker.protocol.CallResult;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
-import jnvdocker.protocol.ExitCode;
 import jnvdocker.protocol.RawText;
 import jnvdocker.words.FailedException;
 import jnvdocker.words.Quote;
@@ -72,7 +72,7 @@ final class GpuSubmit extends OwnCommand {
     }
 
     @Override
-    public Integer call() throws IOException, RefusedException {
+    public Outcome call() throws IOException, RefusedException {
         if (!jobs.units().isSystemdThere()) {
             throw new RefusedException(
                     "jobs are run by systemd, which does not run here",
@@ -92,7 +92,7 @@ final class GpuSubmit extends OwnCommand {
                         + " waits for its GPUs; 'jnvdocker gpu jobs' shows it, 'journalctl -u "
                         + JobUnits.name(job.id()).replace(".service", "")
                         + "' its output");
-        return ExitCode.OK.code();
+        return Outcome.OK;
     }
 
     private static void checkLength(String what, Stream<String> texts) throws RefusedException {

@@ -1,8 +1,8 @@
 package jnvdocker.command.k8s;
 
+import jnvdocker.command.caller.Outcome;
 import jnvdocker.command.caller.OwnCommand;
 import jnvdocker.host.HostDriver;
-import jnvdocker.protocol.ExitCode;
 import jnvdocker.words.Quote;
 
 import picocli.CommandLine.Command;
@@ -39,7 +39,7 @@ final class K8sLabels extends OwnCommand {
     }
 
     @Override
-    public Integer call() throws IOException {
+    public Outcome call() throws IOException {
         HostDriver driver = facts.inventory().read();
         NodeLabels labels =
                 new NodeLabels(driver, facts.cuda().of(driver.version()), facts.readings().get());
@@ -55,6 +55,6 @@ final class K8sLabels extends OwnCommand {
             print("# The GPUs of this node, as 'jnvdocker k8s labels --nfd' prints them.");
         }
         labels.all().forEach((key, value) -> print(key + "=" + value));
-        return ExitCode.OK.code();
+        return Outcome.OK;
     }
 }

@@ -1,12 +1,12 @@
 package jnvdocker.command.mesos;
 
 import jnvdocker.command.caller.Caller;
+import jnvdocker.command.caller.Outcome;
 import jnvdocker.command.caller.OwnCommand;
 import jnvdocker.mesos.agent.AgentFlags;
 import jnvdocker.mesos.agent.InstalledDirectories;
 import jnvdocker.mesos.agent.LauncherDirectory;
 import jnvdocker.protocol.ClientRequest;
-import jnvdocker.protocol.ExitCode;
 import jnvdocker.words.RefusedException;
 
 import picocli.CommandLine.Command;
@@ -92,7 +92,7 @@ final class MesosFlags extends OwnCommand {
     }
 
     @Override
-    public Integer call() throws IOException, RefusedException {
+    public Outcome call() throws IOException, RefusedException {
         Path directory =
                 launcherDir == null
                         ? InstalledDirectories.read(state)
@@ -119,7 +119,7 @@ final class MesosFlags extends OwnCommand {
                             + " --mesos-libexec /usr/libexec/mesos'");
         }
         flags.lines().forEach(this::print);
-        return ExitCode.OK.code();
+        return Outcome.OK;
     }
 
     private void remark(String text) {

@@ -2,13 +2,13 @@ package jnvdocker.command.mesos;
 
 import jnvdocker.command.caller.Caller;
 import jnvdocker.command.caller.Installation;
+import jnvdocker.command.caller.Outcome;
 import jnvdocker.command.caller.OwnCommand;
 import jnvdocker.mesos.agent.AgentFlags;
 import jnvdocker.mesos.agent.InstalledDirectories;
 import jnvdocker.mesos.agent.LauncherDirectory;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.protocol.ClientRequest;
-import jnvdocker.protocol.ExitCode;
 import jnvdocker.words.RefusedException;
 
 import picocli.CommandLine.Command;
@@ -60,7 +60,7 @@ final class MesosInstall extends OwnCommand {
     }
 
     @Override
-    public Integer call() throws IOException, RefusedException {
+    public Outcome call() throws IOException, RefusedException {
         Caller.refuseUnlessRoot(request, "install jnvdocker for a Mesos agent");
         InstalledDirectories directories = directories();
         Path directory = directories.launcherDir();
@@ -90,7 +90,7 @@ final class MesosInstall extends OwnCommand {
                         + " info', add --reconfiguration_policy=additive; for other causes, see"
                         + " 'jnvdocker mesos flags --help'");
         print(AgentFlags.NO_DOCKER);
-        return ExitCode.OK.code();
+        return Outcome.OK;
     }
 
     private InstalledDirectories directories() throws RefusedException, IOException {

@@ -1,6 +1,7 @@
 package jnvdocker.command.runtime;
 
 import jnvdocker.command.caller.Caller;
+import jnvdocker.command.caller.Outcome;
 import jnvdocker.command.caller.OwnCommand;
 import jnvdocker.holder.ContainerEngine.Listed;
 import jnvdocker.oci.install.EngineKind;
@@ -8,7 +9,6 @@ import jnvdocker.oci.install.OwnConfig;
 import jnvdocker.oci.install.Registration;
 import jnvdocker.oci.install.RuntimeHealth;
 import jnvdocker.protocol.ClientRequest;
-import jnvdocker.protocol.ExitCode;
 import jnvdocker.upkeep.RuntimeNeeds;
 import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
@@ -52,7 +52,7 @@ final class RuntimeUninstall extends OwnCommand {
     }
 
     @Override
-    public Integer call() throws IOException, RefusedException {
+    public Outcome call() throws IOException, RefusedException {
         Caller.refuseUnlessRoot(request, "remove an OCI runtime");
         List<Registration> all = wanted();
         boolean isEach = host.installer().registered().size() == all.size();
@@ -66,7 +66,7 @@ final class RuntimeUninstall extends OwnCommand {
         if (isNone) {
             removeOwnConfig();
         }
-        return ExitCode.OK.code();
+        return Outcome.OK;
     }
 
     /** No engine has our runtime as its default any more: docker has it until it is restarted. */

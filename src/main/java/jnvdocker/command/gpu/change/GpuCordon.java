@@ -1,10 +1,10 @@
 package jnvdocker.command.gpu.change;
 
 import jnvdocker.command.caller.Caller;
+import jnvdocker.command.caller.Outcome;
 import jnvdocker.command.gpu.view.GpuView;
 import jnvdocker.host.Gpu;
 import jnvdocker.protocol.ClientRequest;
-import jnvdocker.protocol.ExitCode;
 import jnvdocker.words.RefusedException;
 
 import picocli.CommandLine.Command;
@@ -34,7 +34,7 @@ public final class GpuCordon extends NamedGpus {
     }
 
     @Override
-    public Integer call() throws IOException, RefusedException {
+    public Outcome call() throws IOException, RefusedException {
         TypedReason.check(reason, this);
         List<Gpu> gpus = find("cordon");
         for (Gpu gpu : gpus) {
@@ -47,6 +47,6 @@ public final class GpuCordon extends NamedGpus {
         }
         leases().cordon(gpus, Caller.owner(request()), reason.strip());
         print("cordoned " + names(gpus));
-        return ExitCode.OK.code();
+        return Outcome.OK;
     }
 }

@@ -2,6 +2,7 @@ package jnvdocker.command.gpu.change;
 
 import jnvdocker.command.caller.Caller;
 import jnvdocker.command.caller.HoldTime;
+import jnvdocker.command.caller.Outcome;
 import jnvdocker.command.caller.OwnCommand;
 import jnvdocker.command.gpu.view.Holding;
 import jnvdocker.command.gpu.view.LiveClaim;
@@ -11,7 +12,6 @@ import jnvdocker.lease.Owner;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.lease.text.TimeText;
 import jnvdocker.protocol.ClientRequest;
-import jnvdocker.protocol.ExitCode;
 import jnvdocker.words.RefusedException;
 
 import picocli.CommandLine.Command;
@@ -53,7 +53,7 @@ public final class GpuExtend extends OwnCommand {
     }
 
     @Override
-    public Integer call() throws IOException, RefusedException {
+    public Outcome call() throws IOException, RefusedException {
         Duration more = HoldTime.of("DURATION", Optional.of(duration)).orElseThrow();
         Lease lease = LiveClaim.find(claim, leases.live());
         Owner owner = lease.claim().owner();
@@ -69,6 +69,6 @@ public final class GpuExtend extends OwnCommand {
                                 Holding.gpus(longer),
                                 LeaseText.holder(longer),
                                 TimeText.due(longer).orElseThrow()));
-        return ExitCode.OK.code();
+        return Outcome.OK;
     }
 }

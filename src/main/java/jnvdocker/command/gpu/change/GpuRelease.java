@@ -1,6 +1,7 @@
 package jnvdocker.command.gpu.change;
 
 import jnvdocker.command.caller.Caller;
+import jnvdocker.command.caller.Outcome;
 import jnvdocker.command.caller.OwnCommand;
 import jnvdocker.command.gpu.view.Holding;
 import jnvdocker.command.gpu.view.KeptClaim;
@@ -12,7 +13,6 @@ import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.protocol.ClientRequest;
-import jnvdocker.protocol.ExitCode;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
@@ -64,7 +64,7 @@ public final class GpuRelease extends OwnCommand {
     }
 
     @Override
-    public Integer call() throws IOException, RefusedException {
+    public Outcome call() throws IOException, RefusedException {
         checkUsage();
         List<Lease> live = leases.live();
         List<AfterStop> kept = KeptClaim.find(claim, live, leases.afterStop().values());
@@ -72,7 +72,7 @@ public final class GpuRelease extends OwnCommand {
             for (AfterStop each : kept) {
                 giveBack(each);
             }
-            return ExitCode.OK.code();
+            return Outcome.OK;
         }
         Lease lease = LiveClaim.find(claim, live);
         Optional<String> runs = force ? byForce(lease) : Optional.empty();
@@ -81,7 +81,7 @@ public final class GpuRelease extends OwnCommand {
         }
         print("released " + Holding.gpus(lease) + " of " + LeaseText.holder(lease));
         runs.map(what -> warning(lease.claim(), what)).ifPresent(this::warn);
-        return ExitCode.OK.code();
+        return Outcome.OK;
     }
 
     private void giveBack(AfterStop kept) throws IOException, RefusedException {

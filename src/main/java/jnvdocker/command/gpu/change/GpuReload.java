@@ -1,11 +1,11 @@
 package jnvdocker.command.gpu.change;
 
 import jnvdocker.command.caller.Caller;
+import jnvdocker.command.caller.Outcome;
 import jnvdocker.command.caller.OwnCommand;
 import jnvdocker.posix.HostNames;
 import jnvdocker.posix.NoAnswerException;
 import jnvdocker.protocol.ClientRequest;
-import jnvdocker.protocol.ExitCode;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
@@ -68,11 +68,11 @@ public final class GpuReload extends OwnCommand {
     }
 
     @Override
-    public Integer call() throws RefusedException, IOException {
+    public Outcome call() throws RefusedException, IOException {
         Caller.refuseUnlessRoot(request, "reload the configuration");
         Read read = reload.perform();
         print("read " + read.file() + " again");
         read.warnings().forEach(warning -> warn("jnvdocker: warning: " + warning));
-        return ExitCode.OK.code();
+        return Outcome.OK;
     }
 }

@@ -3,6 +3,7 @@ package jnvdocker.command.gpu.change;
 import jnvdocker.command.caller.Caller;
 import jnvdocker.command.caller.GpuWait;
 import jnvdocker.command.caller.HoldTime;
+import jnvdocker.command.caller.Outcome;
 import jnvdocker.command.caller.SlurmGpus;
 import jnvdocker.command.gpu.view.Holding;
 import jnvdocker.core.Leases;
@@ -16,7 +17,6 @@ import jnvdocker.lease.Request;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
-import jnvdocker.protocol.ExitCode;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
@@ -48,7 +48,7 @@ import java.util.stream.Collectors;
             "A client that waits and ends, or whose terminal hangs up, loses its place in the"
                     + " queue: keep it in tmux or under nohup."
         })
-public final class GpuRun implements Callable<Integer>, Successor {
+public final class GpuRun implements Callable<Outcome> {
     private static final String VARIABLE = "CUDA_VISIBLE_DEVICES";
 
     private final GpuInventory inventory;
@@ -93,11 +93,11 @@ public final class GpuRun implements Callable<Integer>, Successor {
     }
 
     @Override
-    public Integer call() throws IOException, RefusedException {
+    public Outcome call() throws IOException, RefusedException {
         waiting = GpuWait.of(gpuWait.value(), request, client);
         time = HoldTime.of(Optional.ofNullable(gpuTime));
         wanted = Optional.of(wanted());
-        return ExitCode.OK.code();
+        return new Outcome.Become(this::start);
     }
 
     private GpuRequest wanted() throws IOException, RefusedException {
@@ -123,13 +123,7 @@ public final class GpuRun implements Callable<Integer>, Successor {
         return Quote.shown(word.substring(word.lastIndexOf('/') + 1));
     }
 
-    @Override
-    public boolean isReady() {
-        return wanted.isPresent();
-    }
-
-    @Override
-    public void start() throws IOException, RefusedException {
+    private void start() throws IOException, RefusedException {
         try {
             become();
         } catch (RefusedException e) {

@@ -1,9 +1,9 @@
 package jnvdocker.command.gpu.change;
 
+import jnvdocker.command.caller.Outcome;
 import jnvdocker.command.gpu.view.GpuView;
 import jnvdocker.host.Gpu;
 import jnvdocker.protocol.ClientRequest;
-import jnvdocker.protocol.ExitCode;
 import jnvdocker.words.RefusedException;
 
 import picocli.CommandLine.Command;
@@ -18,10 +18,10 @@ public final class GpuUncordon extends NamedGpus {
     }
 
     @Override
-    public Integer call() throws IOException, RefusedException {
+    public Outcome call() throws IOException, RefusedException {
         List<Gpu> gpus = find("uncordon");
         leases().uncordon(gpus);
         print("uncordoned " + names(gpus));
-        return ExitCode.OK.code();
+        return Outcome.OK;
     }
 }

@@ -2,6 +2,7 @@ package jnvdocker.command.gpu.change;
 
 import jnvdocker.command.caller.Caller;
 import jnvdocker.command.caller.Installation;
+import jnvdocker.command.caller.Outcome;
 import jnvdocker.command.caller.OwnCommand;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
@@ -29,7 +30,6 @@ public final class GpuUninstall extends OwnCommand {
     private final Installation installation;
     private final Supplier<List<Refusal>> others;
     private final ClientRequest request;
-    private boolean done;
 
     @Option(
             names = "--remove-containers",
@@ -61,32 +61,26 @@ public final class GpuUninstall extends OwnCommand {
         this.request = request;
     }
 
-    /** Whether all is done but stopping the daemon. */
-    public boolean isDone() {
-        return done;
-    }
-
     @Override
-    public Integer call() throws RefusedException {
+    public Outcome call() throws RefusedException {
         Caller.refuseUnlessRoot(request, "uninstall jnvdocker");
         List<Refusal> needed = others.get();
         if (!needed.isEmpty()) {
             print(needed);
-            return ExitCode.REFUSED.code();
+            return new Outcome.Exit(ExitCode.REFUSED);
         }
         Uninstall.Wish wish = new Uninstall.Wish(removeContainers, !withoutEngine);
-        Uninstall.Outcome outcome = uninstall.run(wish);
-        if (!outcome.obstacles().isEmpty()) {
-            print(outcome.obstacles());
-            return ExitCode.REFUSED.code();
+        Uninstall.Outcome done = uninstall.run(wish);
+        if (!done.obstacles().isEmpty()) {
+            print(done.obstacles());
+            return new Outcome.Exit(ExitCode.REFUSED);
         }
-        done = true;
-        report("container", outcome.removed().containers());
-        report("volume", outcome.removed().volumes());
+        report("container", done.removed().containers());
+        report("volume", done.removed().volumes());
         List<String> left = installation.leftByHand(packaged, wish.engine());
         print("the daemon stops" + (left.isEmpty() ? "" : "; do the rest yourself:"));
         left.forEach(command -> print("    " + command));
-        return ExitCode.OK.code();
+        return new Outcome.StopDaemon();
     }
 
     /** Reports all obstacles at once. */

@@ -1,5 +1,6 @@
 package jnvdocker.command.gpu.history;
 
+import jnvdocker.command.caller.Outcome;
 import jnvdocker.command.caller.OwnCommand;
 import jnvdocker.command.gpu.view.GpuView;
 import jnvdocker.command.gpu.view.LeaseJson;
@@ -160,7 +161,7 @@ public final class GpuHistory extends OwnCommand {
     }
 
     @Override
-    public Integer call() throws IOException, RefusedException {
+    public Outcome call() throws IOException, RefusedException {
         checkLimit();
         checkCombinations();
         Instant from = month == null ? moment("--since", since) : month(0);
@@ -194,7 +195,7 @@ public final class GpuHistory extends OwnCommand {
                 LeaseRow.withEnds(Instant.now()).print(listed.get(), screen, out::println);
             }
         }
-        return ExitCode.OK.code();
+        return Outcome.OK;
     }
 
     private ListedLeases leasesOf(String uuid, Instant from, HistoryReport report)
@@ -226,8 +227,9 @@ public final class GpuHistory extends OwnCommand {
         }
     }
 
-    /** Returns 1 when the hours of a host are missing. */
-    private int ofHosts(Instant from, Optional<Instant> end) throws IOException, RefusedException {
+    /** Something is wrong when the hours of a host are missing. */
+    private Outcome ofHosts(Instant from, Optional<Instant> end)
+            throws IOException, RefusedException {
         Instant now = Instant.now();
         Optional<Instant> over = end.filter(now::isAfter);
         String command =
@@ -252,7 +254,7 @@ public final class GpuHistory extends OwnCommand {
                         history.keptSince(),
                         history.missing());
         print(report, Optional.empty(), Optional.empty());
-        return history.missing().isEmpty() ? ExitCode.OK.code() : ExitCode.WRONG.code();
+        return new Outcome.Exit(history.missing().isEmpty() ? ExitCode.OK : ExitCode.WRONG);
     }
 
     /**

@@ -1,12 +1,12 @@
 package jnvdocker.command.gpu.history;
 
+import jnvdocker.command.caller.Outcome;
 import jnvdocker.command.caller.OwnCommand;
 import jnvdocker.command.gpu.view.LeaseJson;
 import jnvdocker.command.gpu.view.LeaseRow;
 import jnvdocker.command.gpu.view.ListedLeases;
 import jnvdocker.command.gpu.view.Watch;
 import jnvdocker.core.Leases;
-import jnvdocker.protocol.ExitCode;
 import jnvdocker.registry.PastLeases;
 import jnvdocker.screen.Json;
 import jnvdocker.screen.Printout;
@@ -64,7 +64,7 @@ public final class GpuLeases extends OwnCommand {
     }
 
     @Override
-    public Integer call() throws IOException {
+    public Outcome call() throws IOException {
         checkLimit();
         boolean watched = watch.interval().isPresent();
         try (var _ = out.reserve(PastLeases.MEMORY)) {
@@ -85,7 +85,9 @@ public final class GpuLeases extends OwnCommand {
                 leases.unwrittenEnd().ifPresent(this::print);
             }
         }
-        return ExitCode.OK.code();
+        return watch.interval()
+                .<Outcome>map(pause -> new Outcome.Again(pause, json))
+                .orElse(Outcome.OK);
     }
 
     /** Names the containers that observe the GPUs, which have no lease. */

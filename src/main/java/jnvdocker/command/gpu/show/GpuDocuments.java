@@ -46,8 +46,17 @@ public final class GpuDocuments {
 
     /** Returns the document of {@code gpu ls}. */
     public String gpus() throws IOException {
+        return Json.text(list());
+    }
+
+    /** Returns the document of {@code gpu ls} without what concerns the holders. */
+    public String namelessGpus() throws IOException {
+        return Json.text(list().stream().map(GpuJson::nameless).toList());
+    }
+
+    private List<GpuJson> list() throws IOException {
         GpuNotes notes = view.notes();
-        return Json.text(documents(notes.on(view.status()), notes));
+        return documents(notes.on(view.status()), notes);
     }
 
     /** Returns the document of {@code gpu leases}. */

@@ -52,7 +52,7 @@ import java.util.function.Function;
             "UTIL and MEM of a process are the driver's figures for it; AGE is how long it has been"
                     + " running. Without a terminal, and without --watch, print once."
         })
-public final class GpuTop extends WatchedCommand implements Watch.Repeated {
+public final class GpuTop extends WatchedCommand {
     private static final Duration USUAL = Duration.ofSeconds(2);
 
     private final GpuView view;
@@ -66,7 +66,7 @@ public final class GpuTop extends WatchedCommand implements Watch.Repeated {
     }
 
     @Override
-    public Optional<Duration> interval() {
+    protected Optional<Duration> interval() {
         if (once) {
             return Optional.empty();
         }

@@ -97,6 +97,30 @@ public record GpuJson(
                 note.isEmpty() ? null : note);
     }
 
+    /** Returns what concerns the GPU alone: no holder, and nothing that a holder wrote. */
+    public GpuJson nameless() {
+        return new GpuJson(
+                index,
+                instance,
+                uuid,
+                parent,
+                model,
+                node,
+                pciAddress,
+                state,
+                idleSince,
+                lease,
+                since,
+                due,
+                overdue,
+                HolderJson.NOBODY,
+                null,
+                List.of(),
+                figures,
+                idle,
+                null);
+    }
+
     public static HolderJson holder(GpuStatus status) {
         return status.user()
                 .map(HolderJson::of)

@@ -1,5 +1,6 @@
 package jnvdocker.command.gpu.view;
 
+import jnvdocker.command.caller.Outcome;
 import jnvdocker.command.caller.SpanOption;
 import jnvdocker.host.HostName;
 import jnvdocker.protocol.ClientConnection;
@@ -9,7 +10,6 @@ import jnvdocker.words.Quote;
 import jnvdocker.words.Span;
 
 import picocli.CommandLine.Option;
-import picocli.CommandLine.ParseResult;
 
 import java.io.IOException;
 import java.time.Duration;
@@ -58,11 +58,6 @@ public final class Watch {
         }
     }
 
-    /** A command that decides itself whether it is repeated. */
-    public interface Repeated {
-        Optional<Duration> interval();
-    }
-
     /**
      * Whether a command line may request a watch, before it is parsed: its output is then kept
      * until it is complete.
@@ -73,30 +68,14 @@ public final class Watch {
     }
 
     /**
-     * Returns the interval at which a command line requests repetition; empty when it does not.
-     *
-     * @param typed a command line that was parsed
-     */
-    public static Optional<Duration> interval(ParseResult typed) {
-        if (!typed.hasSubcommand() || typed.subcommand().isUsageHelpRequested()) {
-            return Optional.empty();
-        }
-        ParseResult command = typed.subcommand();
-        return command.commandSpec().userObject() instanceof Repeated repeated
-                ? repeated.interval()
-                : Optional.ofNullable(command.matchedOptionValue(OPTION, null));
-    }
-
-    /**
      * One round of a watch. The client repeats its request after a while, so that a watch follows a
      * resized terminal and a restarted daemon, and the daemon keeps no state.
      *
      * @param words the words after {@code jnvdocker gpu}
-     * @param typed the same, parsed
      */
-    public record Round(List<String> words, ParseResult typed, Duration interval, Screen screen) {
+    public record Round(List<String> words, Outcome.Again again, Screen screen) {
         public void show(String text, ClientConnection client) throws IOException {
-            if (typed.subcommand().matchedOptionValue("--json", false)) {
+            if (again.json()) {
                 client.out(text);
             } else if (screen.isTerminal()) {
                 String title = title(HostName.read(), LocalTime.now(ZoneId.systemDefault()));
@@ -104,13 +83,12 @@ public final class Watch {
             } else {
                 client.out(text + "\n");
             }
-            client.again(interval);
         }
 
         private String title(String host, LocalTime now) {
             return "every %s: jnvdocker gpu %s   %s, %s"
                     .formatted(
-                            Span.spelled(interval),
+                            Span.spelled(again.interval()),
                             Quote.shown(TYPED.matcher(String.join(" ", words)).replaceAll("")),
                             Quote.shown(host),
                             TIME.format(now));

@@ -16,13 +16,8 @@ public abstract class WatchedCommand extends ShowCommand {
         super(screen);
     }
 
-    /** Returns the interval at which it is to be repeated; empty when it is not. */
-    public Optional<Duration> interval() {
-        return watch.interval();
-    }
-
     @Override
-    protected final boolean isRepeated() {
-        return interval().isPresent();
+    protected Optional<Duration> interval() {
+        return watch.interval();
     }
 }
