@@ -148,15 +148,12 @@ public record Config(
                                 .toList(),
                         hosts(written.at("hosts")),
                         written.at("stop_overdue").choice(),
-                        new MesosPolicy(
-                                gpuIds(written.at("mesos_gpus")),
-                                mesosWait(written.at("mesos_wait"))),
+                        mesos(written.in("mesos")),
                         written.at("env_selects").choiceUnlessSaid(),
                         runtime(written.in("runtime")),
                         new WebPolicy(
                                 listen(written.at("listen")), written.at("listen_labels").choice()),
-                        ConfiguredKubernetes.read(
-                                written.in("kubernetes"), gpuIds(written.at("kubernetes_gpus"))));
+                        ConfiguredKubernetes.read(written.in("kubernetes")));
         written.refuseOthers();
         config.refuseShortHistory(written.at("keep_history"));
         return config;
@@ -383,9 +380,11 @@ public record Config(
                 : Optional.of(span(entry, HISTORIES, "or write " + forever).orElse(HISTORY));
     }
 
-    private static Duration mesosWait(ConfigFile.Entry entry) throws StartException {
+    private static MesosPolicy mesos(ConfigFile written) throws StartException {
         String besides = "and keep well below the agent's --executor_registration_timeout";
-        return span(entry, MesosPolicy.WAITS, besides).orElse(MesosPolicy.WAIT);
+        return new MesosPolicy(
+                gpuIds(written.at("gpus")),
+                span(written.at("wait"), MesosPolicy.WAITS, besides).orElse(MesosPolicy.WAIT));
     }
 
     static Optional<Duration> span(ConfigFile.Entry entry, Span.Limits limits, String besides)

@@ -15,6 +15,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
@@ -31,6 +32,15 @@ final class ConfigFile {
     private static final int ALIKE = 5;
 
     private static final int MEANT = 2;
+
+    /** What is written in place of a key that is easily expected. */
+    private static final Map<String, String> INSTEAD =
+            Map.of(
+                    "max_gpus_per_user", "\"*\" = { gpus = 2 } below a line [limits]",
+                    "max_wait", "\"*\" = { max_wait = \"12h\" } below a line [limits]",
+                    "mesos_gpus", "gpus below a line [mesos]",
+                    "mesos_wait", "wait below a line [mesos]",
+                    "kubernetes_gpus", "gpus below a line [kubernetes]");
 
     private final List<Part> parts;
 
@@ -174,14 +184,20 @@ final class ConfigFile {
 
     /** Returns where in the file a key belongs that stands in another part of it. */
     private Optional<String> place(String key) {
+        if (INSTEAD.containsKey(key)) {
+            return Optional.of("write " + INSTEAD.get(key));
+        }
         if (known.contains(key)) {
             return Optional.of("move '" + key + "' above the first line in brackets");
         }
-        return tables.stream()
-                .filter(its -> its.known.contains(key))
-                .map(its -> its.prefix.replace(".", ""))
-                .map(its -> "move '" + key + "' below a line [" + its + "]")
-                .findFirst();
+        List<String> places =
+                tables.stream()
+                        .filter(its -> its.known.contains(key))
+                        .map(its -> "[" + its.prefix.replace(".", "") + "]")
+                        .toList();
+        return places.isEmpty()
+                ? Optional.empty()
+                : Optional.of("move '" + key + "' below a line " + String.join(" or ", places));
     }
 
     /**

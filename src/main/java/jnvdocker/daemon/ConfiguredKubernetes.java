@@ -12,10 +12,9 @@ final class ConfiguredKubernetes {
     private ConfiguredKubernetes() {}
 
     /**
-     * @param gpus ids of the only GPUs that pods get
      * @throws StartException naming the key whose value is not valid
      */
-    static KubernetesPolicy read(ConfigFile written, List<String> gpus) throws StartException {
+    static KubernetesPolicy read(ConfigFile written) throws StartException {
         return new KubernetesPolicy(
                 written.at("enabled").choice(),
                 resource(written.at("resource")),
@@ -23,7 +22,7 @@ final class ConfiguredKubernetes {
                 Config.absolute(written.at("kubelet_dir"), "that of the kubelet's directory")
                         .orElse(KubernetesPolicy.KUBELET_DIRECTORY),
                 written.at("cdi").choiceUnlessSaid(),
-                gpus,
+                Config.gpuIds(written.at("gpus")),
                 cluster(written));
     }
 

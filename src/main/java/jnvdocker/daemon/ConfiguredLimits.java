@@ -15,8 +15,8 @@ import java.util.Optional;
 import java.util.OptionalInt;
 
 /**
- * The limits of users in the configuration: those of the table {@code [limits]}, in order, and
- * after them those for everybody, which have keys of their own.
+ * The limits of users in the configuration: that of unknown users, those of the table {@code
+ * [limits]}, in order, and that of namespaces.
  */
 final class ConfiguredLimits {
     /** The value that lifts a limit. */
@@ -46,7 +46,7 @@ final class ConfiguredLimits {
                 written.at("max_gpus_unknown"),
                 Subject.UNKNOWN,
                 "how many GPUs containers of unknown users may have in all",
-                ", for max_gpus_per_user");
+                ", for that of each user");
         ConfigFile table = written.in("limits");
         for (String name : table.keys()) {
             ConfigFile its = table.in(name);
@@ -54,18 +54,10 @@ final class ConfiguredLimits {
             limits.add(Subject.parse(name), its);
         }
         limits.number(
-                written.at("max_gpus_per_user"),
-                Subject.EVERYBODY,
-                "how many GPUs a user may have at a time",
-                "");
-        limits.number(
                 written.at("max_gpus_per_namespace"),
                 Subject.NAMESPACES,
                 "how many GPUs the pods of a namespace may have in all",
                 "");
-        ConfigFile.Entry wait = written.at("max_wait");
-        Config.span(wait, WAITS, LEAVE_OUT)
-                .ifPresent(it -> limits.wait.add(rule(Subject.EVERYBODY, Optional.of(it), wait)));
         return new Limits(
                 limits.gpus,
                 limits.perDay,

@@ -40,7 +40,7 @@ final class KubernetesCheck {
                     joined,
                     "give each pod a claim of its own (resourceClaimTemplateName in the pod)");
         }
-        ConfigurationChecks.unknown("kubernetes_gpus", host, facts::givesNothing, found);
+        ConfigurationChecks.unknown("kubernetes.gpus", host, facts::givesNothing, found);
         files(found);
         if (kubelet && !facts.byClaims()) {
             checkpoint(found);

@@ -31,7 +31,7 @@ final class MesosCheck {
             }
         }
         if (policy.get().isRestricted()) {
-            ConfigurationChecks.unknown("mesos_gpus", host, policy.get()::givesNothing, found);
+            ConfigurationChecks.unknown("mesos.gpus", host, policy.get()::givesNothing, found);
         }
     }
 

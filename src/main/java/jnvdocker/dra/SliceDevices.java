@@ -67,7 +67,7 @@ final class SliceDevices {
                             new Refusal(
                                     "%d of this node's GPUs and MIG instances are in its resource slice, which has no room for %d more"
                                             .formatted(devices.size(), beyond),
-                                    "name those that pods are to have, with kubernetes_gpus in the"
+                                    "name those that pods are to have, with kubernetes.gpus in the"
                                             + " configuration"));
         }
     }

@@ -75,8 +75,6 @@ class ConfigFuzzTest {
                 "socket_group",
                 "keep_history",
                 "idle_warn",
-                "mesos_gpus",
-                "mesos_wait",
                 "'socket_group'",
                 "\"allow_privileged\"",
                 "\"\\u0061\"",

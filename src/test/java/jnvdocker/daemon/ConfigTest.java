@@ -117,13 +117,13 @@ class ConfigTest {
                         new LeasePolicy(
                                 new Limits(
                                         List.of(
-                                                rule(Subject.UNKNOWN, 2, "max_gpus_unknown", 23),
-                                                rule(Subject.EVERYBODY, 4, "max_gpus_per_user", 3),
+                                                rule(Subject.UNKNOWN, 2, "max_gpus_unknown", 19),
+                                                rule(Subject.EVERYBODY, 4, "limits.*.gpus", 51),
                                                 rule(
                                                         Subject.NAMESPACES,
                                                         3,
                                                         "max_gpus_per_namespace",
-                                                        24)),
+                                                        20)),
                                         List.of(),
                                         List.of(),
                                         List.of(),
@@ -131,8 +131,8 @@ class ConfigTest {
                                                 rule(
                                                         Subject.EVERYBODY,
                                                         Duration.ofHours(12),
-                                                        "max_wait",
-                                                        4)),
+                                                        "limits.*.max_wait",
+                                                        51)),
                                         List.of(),
                                         List.of(),
                                         List.of()),
@@ -179,8 +179,6 @@ class ConfigTest {
                         """
                         # The lab's policy
                         default_gpus = "none" # nobody gets one unasked
-                        max_gpus_per_user = 4
-                        max_wait = "12h"
                         max_waits_per_user = 10
                         cordon = [3, "GPU-5c1a1003", "0000:3b:00.0"]
                         shareable = [1, "GPU-5c1a2006"]
@@ -197,14 +195,11 @@ class ConfigTest {
                         socket_group = 'gpu'
                         keep_history = "90d"
                         idle_warn = "2h"
-                        mesos_gpus = ["0", "GPU-5c1a2006"]
-                        mesos_wait = "40s"
                         max_gpus_unknown = 2
                         max_gpus_per_namespace = 3
                         env_selects = false
                         listen = "127.0.0.1:3476"
                         listen_labels = true
-                        kubernetes_gpus = ["2", "GPU-5c1a3009"]
 
                         [runtime]
                         image_need = "none"
@@ -225,13 +220,21 @@ class ConfigTest {
                         kubeconfig = "/etc/jnvdocker/kubeconfig"
                         node = "gpu-3"
                         cdi = false
+                        gpus = ["2", "GPU-5c1a3009"]
+
+                        [mesos]
+                        gpus = ["0", "GPU-5c1a2006"]
+                        wait = "40s"
+
+                        [limits]
+                        "*" = { gpus = 4, max_wait = "12h" }
                         """));
     }
 
     /** As they are printed. */
     @Test
     void listsAndRangesOfGpusMeanEachOfThem() throws StartException {
-        Config config = parse("cordon = ['2,4-6']\nmesos_gpus = ['0-1', '3']");
+        Config config = parse("cordon = ['2,4-6']\nmesos.gpus = ['0-1', '3']");
         assertEquals(List.of("2", "4", "5", "6"), config.policy().cordon());
         assertEquals(List.of("0", "1", "3"), config.mesos().gpus());
     }
@@ -302,14 +305,15 @@ class ConfigTest {
                     keep_history = 'VALUE' | 365; ; a year | keep_history = 'VALUE' is not a duration; write one as in 90s, 30m or 1d12h, or write forever
                     keep_history = VALUE | 365; -1 | keep_history = 'VALUE' is not a duration; write one as in 90s, 30m or 1d12h, or write forever
                     keep_history = 'VALUE' | 23h59m59s; 90s; 0d; 36501d | keep_history = 'VALUE' is not between 1d and 36500d; write another duration, or write forever
-                    max_gpus_per_user = VALUE | 0; -1; -2147483648 | max_gpus_per_user = VALUE is not how many GPUs a user may have at a time: write 1 or more, or leave the key out
-                    max_gpus_per_user = VALUE | 2.5; 'many'; [1]; 99999999999; true | the value of 'max_gpus_per_user' is of the wrong kind; write a whole number
-                    max_wait = 'VALUE' | ; 12; forever; 12 h | max_wait = 'VALUE' is not a duration; write one as in 90s, 30m or 1d12h, or leave the key out
-                    max_wait = 'VALUE' | 0m; 59s; 36501d | max_wait = 'VALUE' is not between 1m and 36500d; write another duration, or leave the key out
+                    max_gpus_unknown = VALUE | 0; -1; -2147483648 | max_gpus_unknown = VALUE is not how many GPUs containers of unknown users may have in all: write 1 or more, or leave the key out, for that of each user
+                    max_gpus_unknown = VALUE | 2.5; 'many'; [1]; 99999999999; true | the value of 'max_gpus_unknown' is of the wrong kind; write a whole number
+                    limits.'*'.gpus = VALUE | -1; -2147483648 | limits.*.gpus = VALUE is too few: write 0 or more, or 'any'
+                    limits.'*'.max_wait = 'VALUE' | ; 12; forever; 12 h | limits.*.max_wait = 'VALUE' is not a duration; write one as in 90s, 30m or 1d12h, or leave the key out
+                    limits.'*'.max_wait = 'VALUE' | 0m; 59s; 36501d | limits.*.max_wait = 'VALUE' is not between 1m and 36500d; write another duration, or leave the key out
                     cordon = ['0', 'VALUE'] | all; none; GPU 1; ../0; -1; A100; 3b:00 | cordon = 'VALUE' is not a GPU's index, UUID or PCI address: write it as 'jnvdocker gpu ls' shows it
-                    mesos_gpus = ['VALUE'] | all; none; MIG/1; /dev/nvidia0 | mesos_gpus = 'VALUE' is not a GPU's index, UUID or PCI address: write it as 'jnvdocker gpu ls' shows it
-                    mesos_wait = 'VALUE' | ; 30; -1s; forever | mesos_wait = 'VALUE' is not a duration; write one as in 90s, 30m or 1d12h, and keep well below the agent's --executor_registration_timeout
-                    mesos_wait = 'VALUE' | 46s; 1m; 2h; 1d | mesos_wait = 'VALUE' is not between 0s and 45s; write another duration, and keep well below the agent's --executor_registration_timeout
+                    mesos.gpus = ['VALUE'] | all; none; MIG/1; /dev/nvidia0 | mesos.gpus = 'VALUE' is not a GPU's index, UUID or PCI address: write it as 'jnvdocker gpu ls' shows it
+                    mesos.wait = 'VALUE' | ; 30; -1s; forever | mesos.wait = 'VALUE' is not a duration; write one as in 90s, 30m or 1d12h, and keep well below the agent's --executor_registration_timeout
+                    mesos.wait = 'VALUE' | 46s; 1m; 2h; 1d | mesos.wait = 'VALUE' is not between 0s and 45s; write another duration, and keep well below the agent's --executor_registration_timeout
                     kubernetes.resource = 'VALUE' | gpu | kubernetes.resource = 'VALUE' is not the name of an extended resource; write a domain and a name, as nvidia.com/gpu
                     kubernetes.kubelet_dir = 'VALUE' | kubelet | kubernetes.kubelet_dir = 'VALUE' is not an absolute path: write that of the kubelet's directory
                     idle_warn = 'VALUE' | 4m; 0s; 36501d | idle_warn = 'VALUE' is not between 5m and 36500d; write another duration, or leave the key out
@@ -332,8 +336,8 @@ class ConfigTest {
 
     @Test
     void aLongestWaitIsAnyLengthOfTime() throws StartException {
-        assertEquals(Duration.ofSeconds(90), longestWait(parse("max_wait = '90s'")));
-        assertEquals(Duration.ofHours(36), longestWait(parse("max_wait = '1d12h'")));
+        assertEquals(Duration.ofSeconds(90), longestWait(parse("limits.'*'.max_wait = '90s'")));
+        assertEquals(Duration.ofHours(36), longestWait(parse("limits.'*'.max_wait = '1d12h'")));
     }
 
     @Test
@@ -346,10 +350,10 @@ class ConfigTest {
                 unknown + "'Cordoned'; did you mean cordon?",
                 refusal("# policy\n\nCordoned = []\n"));
         assertEquals(
-                unknown + "'max_gpu'; did you mean max_gpus_per_namespace or max_gpus_per_user?",
+                unknown + "'max_gpu'; did you mean max_gpus_per_namespace or max_gpus_unknown?",
                 refusal("# policy\n\nmax_gpu = 1\n"));
         assertEquals(
-                unknown + "'gpus'; did you mean default_gpus or kubernetes_gpus?",
+                unknown + "'gpus'; move 'gpus' below a line [mesos] or [kubernetes]",
                 refusal("# policy\n\ngpus = 1\n"));
         assertEquals(
                 unknown + "'wait for ever'; jnvdocker.toml(5) has the known ones",
@@ -383,15 +387,15 @@ class ConfigTest {
                 "ignore = 'Xorg'",
                 "ignore = [['Xorg']]",
                 "ignore = {name = 1}",
-                "mesos_gpus = '0'",
-                "mesos_wait = [30]",
+                "mesos.gpus = '0'",
+                "mesos.wait = [30]",
             })
     void valueOfTheWrongKindIsNamedWithItsLine(String line) {
         String key = line.split(" ")[0];
         String kind =
                 switch (key) {
                     case "allow_privileged" -> "true or false";
-                    case "ignore", "mesos_gpus" -> "a list, as [\"name\", \"another\"]";
+                    case "ignore", "mesos.gpus" -> "a list, as [\"name\", \"another\"]";
                     default -> "text in quotes";
                 };
         assertEquals(
@@ -447,7 +451,8 @@ class ConfigTest {
     void filesBesideItOverrideItInTheOrderOfTheirNames() throws IOException {
         Path file = directory.resolve("config.toml");
         Path beside = Files.createDirectory(directory.resolve("config.d"));
-        Files.writeString(file, "default_gpus = 1\nmax_wait = '1h'\n[runtime]\nall_means = 1\n");
+        Files.writeString(
+                file, "default_gpus = 1\nlimits.'*'.max_wait = '1h'\n[runtime]\nall_means = 1\n");
         Files.writeString(beside.resolve("b.toml"), "default_gpus = 3\n");
         Files.writeString(
                 beside.resolve("a.toml"), "default_gpus = 2\n[runtime]\nimage_need = 'none'\n");
@@ -460,9 +465,9 @@ class ConfigTest {
         assertEquals(new GpuRequest.Count(1), config.runtime().allMeans());
         Files.delete(file);
         assertEquals(new GpuRequest.Count(3), Config.read(file, false).defaultGpus());
-        Files.writeString(beside.resolve("a.toml"), "\nmax_wait = 1\n");
+        Files.writeString(beside.resolve("a.toml"), "\nlimits.'*'.max_wait = 1\n");
         assertEquals(
-                beside.resolve("a.toml") + ":2: max_wait = ",
+                beside.resolve("a.toml") + ":2: limits.*.max_wait = ",
                 refusalOf(file).replaceFirst("(max_wait = ).*", "$1"));
     }
 
@@ -559,8 +564,15 @@ class ConfigTest {
                 "[runtime]\\n\\nreal = 'runc' | :3: runtime.real = 'runc' is not an absolute path:"
                         + " write that of runc or crun",
                 "[kubernetes]\\nmax_gpus_per_user = 2 | :2: unknown key"
-                    + " 'kubernetes.max_gpus_per_user'; move 'max_gpus_per_user' above the first"
-                    + " line in brackets",
+                        + " 'kubernetes.max_gpus_per_user'; write \"*\" = { gpus = 2 } below a line"
+                        + " [limits]",
+                "[kubernetes]\\nmax_gpus_unknown = 2 | :2: unknown key"
+                        + " 'kubernetes.max_gpus_unknown'; move 'max_gpus_unknown' above the first"
+                        + " line in brackets",
+                "max_wait = '1h' | :1: unknown key 'max_wait'; write \"*\" = { max_wait = \"12h\" }"
+                        + " below a line [limits]",
+                "kubernetes_gpus = [1] | :1: unknown key 'kubernetes_gpus'; write gpus below a line"
+                        + " [kubernetes]",
                 "[runtime]\\n[kubernetes]\\nreal = '/x' | :3: unknown key 'kubernetes.real'; move"
                         + " 'real' below a line [runtime]",
                 "enabled = true | :1: unknown key 'enabled'; move 'enabled' below a line"
@@ -568,7 +580,7 @@ class ConfigTest {
                 "runtime = 1 | :1: 'runtime' is a table; write its keys below a line [runtime]",
                 "max_gpus_unknown = 0 | :1: max_gpus_unknown = 0 is not how many GPUs containers of"
                     + " unknown users may have in all: write 1 or more, or leave the key out, for"
-                    + " max_gpus_per_user"
+                    + " that of each user"
             })
     void tableOfTheRuntimeIsChecked(String text, String refusal) {
         assertEquals(FILE + refusal, refusal(text.replace("\\n", "\n")));
@@ -596,8 +608,8 @@ class ConfigTest {
 
     @Test
     void lineIsThatOfTheKeyAndNotOfSomethingLikeIt() {
-        String text = "socket_group = \"\"\"\nmax_wait = \n\"\"\"\n\"max_\\u0077ait\" = 'x'";
-        assertTrue(refusal(text).startsWith(FILE + ":4: max_wait = 'x' is not a duration"));
+        String text = "socket_group = \"\"\"\nidle_warn = \n\"\"\"\n\"idle_\\u0077arn\" = 'x'";
+        assertTrue(refusal(text).startsWith(FILE + ":4: idle_warn = 'x' is not a duration"));
     }
 
     @Test
@@ -617,8 +629,6 @@ class ConfigTest {
         Config config =
                 parse(
                         """
-                        max_gpus_per_user = 2
-                        max_wait = "12h"
                         [limits]
                         alice = { gpus = "any", hours_per_week = 100, priority = -3 }
                         "@students" = { gpus = 1, max_hold = "8h", allowed = ["0-1"] }
@@ -626,6 +636,9 @@ class ConfigTest {
                         gpus = 4
                         hours_per_day = "24"
                         max_wait = "any"
+                        [limits."*"]
+                        gpus = 2
+                        max_wait = "12h"
                         """);
         Allowance alice = allowance(config, "alice", "students");
         assertEquals(Optional.empty(), alice.gpus());
@@ -634,7 +647,7 @@ class ConfigTest {
                         new Subject(Subject.Kind.USER, "alice"),
                         Duration.ofHours(100),
                         "limits.alice.hours_per_week",
-                        FILE + ":4"),
+                        FILE + ":2"),
                 alice.perWeek().get());
         assertEquals(Duration.ofHours(8), alice.hold().get().limit());
         assertEquals(-3, alice.rank());
@@ -642,7 +655,7 @@ class ConfigTest {
         Allowance both = allowance(config, "bob", "staff", "students");
         assertEquals(1, both.gpus().get().limit());
         assertEquals("limits.@students.gpus", both.gpus().get().key());
-        assertEquals(FILE + ":5", both.gpus().get().place());
+        assertEquals(FILE + ":3", both.gpus().get().place());
         assertEquals(Duration.ofHours(24), both.perDay().get().limit());
         assertEquals(Optional.empty(), both.waits());
         assertEquals(0, both.rank());
@@ -705,9 +718,8 @@ class ConfigTest {
     /** Read in the same way as by an earlier TOML library. */
     @Test
     void quotesThatAreForgottenOrTooManyAreNoMatter() throws StartException {
-        assertEquals(
-                4, allowance(parse("max_gpus_per_user = ' 4 '"), "alice").gpus().get().limit());
-        assertEquals(Limits.NONE, parse("max_gpus_per_user = ''").policy().limits());
+        assertEquals(4, allowance(parse("limits.'*'.gpus = ' 4 '"), "alice").gpus().get().limit());
+        assertEquals(Limits.NONE, parse("limits.'*'.gpus = ''").policy().limits());
         assertTrue(parse("allow_privileged = 'True'").allowPrivileged());
         assertTrue(parse("allow_privileged = 1").allowPrivileged());
         assertFalse(parse("allow_privileged = ''").allowPrivileged());

@@ -222,7 +222,7 @@ class KubernetesCheckTest {
         assertEquals(
                 List.of(
                         UNTRIED,
-                        "WRONG: kubernetes_gpus in the configuration lists '9', which matches no"
+                        "WRONG: kubernetes.gpus in the configuration lists '9', which matches no"
                                 + " GPU on this host; correct that ('jnvdocker gpu ls' shows the"
                                 + " GPUs), then run 'jnvdocker gpu reload'",
                         FILE),

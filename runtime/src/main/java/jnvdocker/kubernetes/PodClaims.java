@@ -275,7 +275,7 @@ public final class PodClaims {
             if (!policy.get().gives(gpu) && !isHeldBy(claim, gpu)) {
                 throw new RefusedException(
                         LeaseText.name(gpu.number(), gpu.uuid())
-                                + " is not for pods (kubernetes_gpus in the configuration)",
+                                + " is not for pods (kubernetes.gpus in the configuration)",
                         Addressee.POD_AT_ADMISSION.advice());
             }
             gpus.add(gpu);

@@ -191,7 +191,7 @@ final class PodDevicePlugin implements DevicePlugin {
             if (!list.gives(gpu)
                     && choice.verdict(gpu).holder().filter(PodKind::isOfPod).isEmpty()) {
                 throw new RefusedException(
-                        "%s is not for pods of %s (kubernetes_gpus in the configuration)"
+                        "%s is not for pods of %s (kubernetes.gpus in the configuration)"
                                 .formatted(LeaseText.name(gpu.number(), gpu.uuid()), resource),
                         Addressee.POD_AT_ADMISSION.advice());
             }

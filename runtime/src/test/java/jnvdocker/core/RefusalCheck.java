@@ -54,7 +54,7 @@ final class RefusalCheck {
                     + "(, which has ended, but .*)?";
     private static final String CORDONED =
             "is cordoned (by root since .* \\(fan\\)|in the configuration)";
-    private static final String KEY = " \\((max_gpus_per_user|limits.[0-9]+.gpus)\\)";
+    private static final String KEY = " \\(limits\\.([0-9]+|\\*)\\.gpus\\)";
 
     /** One user has a limit of its own, by uid. */
     private static final String USERS = "(each user|" + SimulatedLab.LIMITED + ") may have";
@@ -74,7 +74,7 @@ final class RefusalCheck {
                     + " since .*, which is this very container(: a process of its last start runs"
                     + " \\(pid [0-9]+\\))?; end that first, then start the container again";
 
-    private static final String MAX_WAIT = "\\(max_wait\\)";
+    private static final String MAX_WAIT = "\\(limits\\.\\*\\.max_wait\\)";
 
     private final SimulatedWorld world;
 

@@ -274,7 +274,7 @@ class GpuChoiceTest {
                         Outcome.Busy.class,
                         choice.of(new Requested(devices("1", "GPU-7777"), ALICE)));
         assertEquals(
-                "alice has 1 of the 2 GPUs that each user may have (max_gpus_per_user): container"
+                "alice has 1 of the 2 GPUs that each user may have (limits.*.gpus): container"
                         + " train-7 holds GPU 0; wait with --gpu-wait, stop one, or request fewer",
                 Refusals.of(busy, Addressee.COMMAND).message());
         assertEquals(List.of(train), busy.leases());
@@ -283,7 +283,7 @@ class GpuChoiceTest {
     @Test
     void moreThanAnybodyMayHaveIsRefusedAtOnce() {
         assertEquals(
-                "4 GPUs requested, but each user may have 2 at a time (max_gpus_per_user); request"
+                "4 GPUs requested, but each user may have 2 at a time (limits.*.gpus); request"
                         + " fewer",
                 refusal(choice(policy(2), A, B, C, D), EVERY, BOB));
     }

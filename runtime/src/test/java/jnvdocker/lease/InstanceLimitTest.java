@@ -67,7 +67,7 @@ class InstanceLimitTest {
                 List.of(ONE),
                 chosen(choice(PARTS, 1, held(1, ALICE, "x", FOUR, TWO)), "device=0:2"));
         assertEquals(
-                "2 GPUs requested, but each user may have 1 at a time (max_gpus_per_user); request"
+                "2 GPUs requested, but each user may have 1 at a time (limits.*.gpus); request"
                         + " fewer",
                 refusal(choice(MIXED, 1), "device=0:2,1"));
     }
@@ -78,7 +78,7 @@ class InstanceLimitTest {
                 refusal(choice(MIXED, 1, held(1, ALICE, "x", FOUR, TWO)), "device=1")
                         .startsWith(
                                 "alice has 0.86 of the 1 GPU that each user may have"
-                                        + " (max_gpus_per_user): container x holds GPUs 0:0,0:1"));
+                                        + " (limits.*.gpus): container x holds GPUs 0:0,0:1"));
     }
 
     /** Whole GPUs come first where they are within the limit. */

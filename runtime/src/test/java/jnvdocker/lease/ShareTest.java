@@ -48,7 +48,7 @@ class ShareTest {
     private static LeasePolicy rules(int gpus, String... shareable) {
         Limits limits =
                 new Limits(
-                        List.of(new Rule<>(Subject.EVERYBODY, gpus, "max_gpus_per_user", "FILE")),
+                        List.of(new Rule<>(Subject.EVERYBODY, gpus, "limits.*.gpus", "FILE")),
                         List.of(),
                         List.of(),
                         List.of(),
@@ -240,7 +240,7 @@ class ShareTest {
                 refusal(choice, "count=2,share=16GiB", ALICE)
                         .startsWith(
                                 "alice has 0.25 of the 1 GPU that each user may have"
-                                        + " (max_gpus_per_user): "));
+                                        + " (limits.*.gpus): "));
         assertTrue(refusal(choice, "1", ALICE).startsWith("alice has 0.25 of"));
     }
 
@@ -259,7 +259,7 @@ class ShareTest {
         assertTrue(
                 refused.startsWith(
                         "alice has 16 of the 16 shares of 1 GPU that each user may have"
-                                + " (max_gpus_per_user): container a0 holds 256MiB of GPU 1"),
+                                + " (limits.*.gpus): container a0 holds 256MiB of GPU 1"),
                 refused);
         assertTrue(refused.endsWith("; wait with --gpu-wait, or stop one"), refused);
         assertEquals(List.of(B), chosen(choice(RULES, List.of(), all), "share=256MiB", BOB));

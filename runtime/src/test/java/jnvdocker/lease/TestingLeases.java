@@ -328,11 +328,11 @@ public final class TestingLeases {
             boolean allowUnmanaged) {
         return new LeasePolicy(
                 new Limits(
-                        everybody(maxGpusPerUser.stream().boxed().findAny(), "max_gpus_per_user"),
+                        everybody(maxGpusPerUser.stream().boxed().findAny(), "limits.*.gpus"),
                         List.of(),
                         List.of(),
                         List.of(),
-                        everybody(maxWait, "max_wait"),
+                        everybody(maxWait, "limits.*.max_wait"),
                         List.of(),
                         List.of(),
                         List.of()),

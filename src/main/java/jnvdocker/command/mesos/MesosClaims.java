@@ -180,7 +180,7 @@ public final class MesosClaims {
                         .collect(Collectors.toSet());
         if (both.isEmpty()) {
             throw new RefusedException(
-                    "the image can use none of the GPUs that Mesos tasks get (mesos_gpus in the"
+                    "the image can use none of the GPUs that Mesos tasks get (mesos.gpus in the"
                             + " configuration)",
                     "use an image that can ('jnvdocker gpu needs IMAGE' shows what it requires)");
         }

@@ -20,7 +20,7 @@ import java.util.Optional;
         name = "flags",
         description = {
             "Print the flags that this host's Mesos agent needs: the GPUs that its tasks can get"
-                    + " (mesos_gpus in the configuration), and the directory that 'jnvdocker mesos"
+                    + " (mesos.gpus in the configuration), and the directory that 'jnvdocker mesos"
                     + " install' created. Mesos itself checks them.",
             "GPUs that are cordoned, faulty, missing or used without a lease are left out; a GPU"
                     + " that is held counts, since it will be free again."
@@ -32,7 +32,7 @@ import java.util.Optional;
                 + " Then drain the agent, stop it, remove the link meta/slaves/latest in its"
                 + " --work_dir, and start it: it registers as a new agent, and tasks that still run"
                 + " are lost. To keep them running for now, start the agent with the old number of"
-                + " GPUs; a task that finds none free fails after mesos_wait.",
+                + " GPUs; a task that finds none free fails after mesos.wait.",
             "Leave docker out of the agent's --containerizers: otherwise an agent with these flags"
                     + " exits at startup on a host with NVML."
         })

@@ -162,7 +162,7 @@ class HoldTimeTest extends OneEngineTest {
     @Test
     void keptGpusCountForTheLimitOfTheirOwner() {
         lab.keepNothing();
-        lab.configure("hold_after_stop = '10m'\nmax_gpus_per_user = 1\n");
+        lab.configure("hold_after_stop = '10m'\nlimits.'*'.gpus = 1\n");
         for (int gpu = 0; gpu < 4; gpu++) {
             String run = "run --rm --name t" + gpu + " --gpus device=" + gpu + " plain true";
             lab.as(ALICE, (Object[]) run.split(" ")).run().ok();

@@ -161,7 +161,7 @@ class MesosDoctorTest extends OneDaemonTest {
 
     @Test
     void tasksGpusThatAreNoneOfThisHostAreFound() {
-        daemon.config("mesos_gpus = [0, 7, 'GPU-abc']\n");
+        daemon.config("mesos.gpus = [0, 7, 'GPU-abc']\n");
         daemon.stop();
         try {
             List<String> found = findings();
@@ -169,7 +169,7 @@ class MesosDoctorTest extends OneDaemonTest {
             assertTrue(
                     found.getFirst()
                             .startsWith(
-                                    "wrong: mesos_gpus in the configuration lists '7', 'GPU-abc',"
+                                    "wrong: mesos.gpus in the configuration lists '7', 'GPU-abc',"
                                             + " which match no GPU on this host; correct that"),
                     found::toString);
         } finally {

@@ -170,7 +170,7 @@ class MesosFlagsTest {
 
     @Test
     void theConfigurationSaysWhichGpusAreForMesos() {
-        daemon.config("mesos_gpus = ['0', 'GPU-5c1a2']\n");
+        daemon.config("mesos.gpus = ['0', 'GPU-5c1a2']\n");
         daemon.stop();
         assertEquals("--resources=gpus:2", resources());
         assertEquals("--resources='gpu_uuids:{" + FIRST + "," + THIRD + "}'", resources("--uuids"));

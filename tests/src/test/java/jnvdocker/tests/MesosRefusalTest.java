@@ -114,7 +114,7 @@ class MesosRefusalTest extends OneAgentTest {
 
     @Test
     void taskDoesNotWaitForever() {
-        configure("mesos_wait = '1s'\n");
+        configure("mesos.wait = '1s'\n");
         start(daemon.jnvdocker("gpu", "run", "--gpus", "all", "sleep", "1000"));
         awaitStates("hhhh");
         Command.Result result = agent.run(task(1));
@@ -158,7 +158,7 @@ class MesosRefusalTest extends OneAgentTest {
 
     @Test
     void gpuThatSomebodyUsesIsNotGiven() {
-        configure("mesos_wait = '0s'\n");
+        configure("mesos.wait = '0s'\n");
         Path holdopen = agent.directory().resolve("holdopen");
         CProgram.put("holdopen", holdopen);
         for (int gpu : new int[] {0, 1, 3}) {
@@ -174,12 +174,12 @@ class MesosRefusalTest extends OneAgentTest {
 
     @Test
     void labsConfigurationSaysWhichGpusAreForTasks() {
-        configure("mesos_gpus = ['1', '" + uuid(3) + "']\n");
+        configure("mesos.gpus = ['1', '" + uuid(3) + "']\n");
         assertEquals(List.of("1", "3"), lines(task(2)));
         String rule =
                 "but Mesos tasks get only 1, "
                         + uuid(3)
-                        + " (mesos_gpus in the configuration); have the agent offer only these"
+                        + " (mesos.gpus in the configuration); have the agent offer only these"
                         + " ('jnvdocker mesos flags')";
         assertRefused("3 GPUs requested, " + rule, task(3));
         assertRefused("GPU 0 requested, " + rule, of(0));
@@ -188,7 +188,7 @@ class MesosRefusalTest extends OneAgentTest {
 
     @Test
     void refusalForAWaitingTaskNamesItAfterARestartToo() {
-        configure("mesos_gpus = ['1', '2']\n");
+        configure("mesos.gpus = ['1', '2']\n");
         lasting(sleeper(1).uuids(uuid(1)).named("one"));
         awaitStates("fhff");
         agent.launch(task(2).named("train")).awaitRemark("jnvdocker: waiting for 2 GPUs");
@@ -208,7 +208,7 @@ class MesosRefusalTest extends OneAgentTest {
 
     @Test
     void quotaCountsForTheTasksUser() {
-        configure("max_gpus_per_user = 1\nmesos_wait = '0s'\n");
+        configure("limits.'*'.gpus = 1\nmesos.wait = '0s'\n");
         lasting(sleeper(1).user("daemon").named("one"));
         Command.Result result = agent.run(task(1).user("daemon"));
         assertTrue(remarks(result.err()).getLast().contains("daemon"), result::toString);

@@ -147,7 +147,7 @@ class MigTest {
     /** A GPU of 7 slices has instances of 3, 2 and 1, and a user may have one GPU. */
     @Test
     void limitsCountTheSlices() {
-        lab.configure("max_gpus_per_user = 1");
+        lab.configure("limits.'*'.gpus = 1");
         try {
             start("one", "\"device=0:0,0:1,0:2\"");
             assertRefused("root has 0.86 of the 1 GPU that each user may have", "device=1");

@@ -160,15 +160,15 @@ class PolicyTest extends OneEngineTest {
 
     @Test
     void nobodyHasMoreGpusThanTheirQuota() {
-        configure("max_gpus_per_user = 2\n");
+        configure("limits.'*'.gpus = 2\n");
         assertRefused(
-                "3 GPUs requested, but each user may have 2 at a time \\(max_gpus_per_user\\);"
+                "3 GPUs requested, but each user may have 2 at a time \\(limits\\.\\*\\.gpus\\);"
                         + " request fewer",
                 run(ALICE, "3"));
         hold(ALICE, "train", "device=1");
         run(ALICE, "1").ok();
         assertRefused(
-                "uid 61001 has 1 of the 2 GPUs that each user may have \\(max_gpus_per_user\\):"
+                "uid 61001 has 1 of the 2 GPUs that each user may have \\(limits\\.\\*\\.gpus\\):"
                         + " container train holds GPU 1; wait with --gpu-wait, stop one, or request"
                         + " fewer",
                 run(ALICE, "2"));
@@ -265,10 +265,10 @@ class PolicyTest extends OneEngineTest {
         assertRefused(
                 "all GPUs requested, but GPU 0 .*",
                 as(ALICE, "run", "--rm", "cuda", "true").with("NV_GPU", "all").run());
-        configure("max_gpus_per_user = 2\n");
+        configure("limits.'*'.gpus = 2\n");
         assertRefused(
                 "without --gpus this image gets all 4 GPUs, and each user may have 2 at a time"
-                        + " \\(max_gpus_per_user\\); try --gpus 1",
+                        + " \\(limits\\.\\*\\.gpus\\); try --gpus 1",
                 as(ALICE, "run", "--rm", "cuda", "true").run());
         configure("default_gpus = \"4\"\n");
         assertRefused(
@@ -282,7 +282,7 @@ class PolicyTest extends OneEngineTest {
         hold(ALICE, "old", "device=0");
         lab.docker("stop", "old").ok();
         lab.awaitHolders(Map.of());
-        configure("max_gpus_per_user = 2\n");
+        configure("limits.'*'.gpus = 2\n");
         hold(ALICE, "train", "\"device=1,2\"");
         lab.awaitHolders(Map.of(1, "train", 2, "train"));
         Command.Result start = lab.docker("start", "old");
@@ -290,7 +290,7 @@ class PolicyTest extends OneEngineTest {
                 start.err()
                         .contains(
                                 "uid 61001 has 2 of the 2 GPUs that each user may have"
-                                        + " (max_gpus_per_user): container train holds GPUs 1,2"),
+                                        + " (limits.*.gpus): container train holds GPUs 1,2"),
                 start::toString);
         lab.docker("restart", "train").ok();
         lab.awaitHolders(Map.of(1, "train", 2, "train"));
@@ -302,40 +302,40 @@ class PolicyTest extends OneEngineTest {
 
     @Test
     void nobodyWaitsLongerThanTheLabAllows() throws IOException {
-        configure("max_wait = '1m'\n");
+        configure("limits.'*'.max_wait = '1m'\n");
         hold(ALICE, "train", "device=1");
         Command.Result longer =
                 as(BOB, "run", "--gpus", "device=1", "--gpu-wait=2m", "plain", "true").run();
         assertRefused(
-                "nobody may wait for GPUs longer than 1m \\(max_wait\\); give --gpu-wait a shorter"
-                        + " time, or none",
+                "nobody may wait for GPUs longer than 1m \\(limits\\.\\*\\.max_wait\\); give"
+                        + " --gpu-wait a shorter time, or none",
                 longer);
         Path said = directory.resolve("wait");
         Process waiting =
                 as(BOB, "run", "--rm", "--gpus", "device=1", "--gpu-wait", "plain", "true")
                         .log(said)
                         .start();
-        Lab.await(() -> says(said, "next in the queue, for 1m at most (max_wait); GPU 1"));
+        Lab.await(() -> says(said, "next in the queue, for 1m at most (limits.*.max_wait); GPU 1"));
         waiting.destroy();
     }
 
     @Test
     void reloadIsFollowedByWhoeverWaits() throws Exception {
-        configure("max_gpus_per_user = 1\n");
+        configure("limits.'*'.gpus = 1\n");
         hold(ALICE, "train", "device=0");
         Path said = directory.resolve("reload");
         Process waiting =
                 as(ALICE, "run", "--rm", "--gpus", "1", "--gpu-wait", "plain", "true")
                         .log(said)
                         .start();
-        Lab.await(() -> says(said, "max_gpus_per_user"));
-        configure("max_gpus_per_user = 2\n");
+        Lab.await(() -> says(said, "limits.*.gpus"));
+        configure("limits.'*'.gpus = 2\n");
         assertEquals(0, waiting.waitFor(), said::toString);
     }
 
     @Test
     void settingsOfBeforeStayInForceWhenTheNewOnesAreWrong() throws Exception {
-        configure("max_gpus_per_user = 1\n");
+        configure("limits.'*'.gpus = 1\n");
         for (String wrong : List.of("nonsense = 1\n", "socket_group = 'no-such-group'\n")) {
             lab.daemon().config(wrong);
             Command.Result reload = lab.jnvdocker("gpu", "reload");
@@ -350,7 +350,7 @@ class PolicyTest extends OneEngineTest {
 
     @Test
     void hangUpReadsTheConfigurationAgain() {
-        configure("max_gpus_per_user = 1\n");
+        configure("limits.'*'.gpus = 1\n");
         lab.daemon().config("");
         Command.of("kill", "-HUP", lab.daemon().pid().orElseThrow()).run().ok();
         Lab.await(() ->

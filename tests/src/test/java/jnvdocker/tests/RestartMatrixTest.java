@@ -188,7 +188,7 @@ class RestartMatrixTest {
     private enum Restricted {
         NO(""),
         /** The user has more GPUs than that. */
-        YES("max_gpus_per_user = 1\n");
+        YES("limits.'*'.gpus = 1\n");
 
         final String config;
 

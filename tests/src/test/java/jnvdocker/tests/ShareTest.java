@@ -238,7 +238,7 @@ class ShareTest {
 
     @Test
     void aShareCountsForLimitsAsItsPart() {
-        configure("max_gpus_per_user = 1\n");
+        configure("limits.'*'.gpus = 1\n");
         lab.startAs(ALICE, "one", "share=10GiB").run().ok();
         lab.startAs(ALICE, "two", "share=10GiB").run().ok();
         lab.awaitSharers(Map.of(1, "one and two"));

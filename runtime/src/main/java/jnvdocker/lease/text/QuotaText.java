@@ -19,8 +19,8 @@ public final class QuotaText {
     private QuotaText() {}
 
     /**
-     * Why a user may not have more: {@code each user may have 4 at a time (max_gpus_per_user)},
-     * {@code alice has 1 of the 2 GPUs that each user may have (…): container train-8 holds GPU 0}.
+     * Why a user may not have more: {@code each user may have 4 at a time (limits.*.gpus)}, {@code
+     * alice has 1 of the 2 GPUs that each user may have (…): container train-8 holds GPU 0}.
      */
     public static String why(Quota.Excess excess) {
         return switch (excess) {
@@ -105,7 +105,7 @@ public final class QuotaText {
                 .format(gpus);
     }
 
-    /** {@code (max_wait)}: 'gpu limits' shows its place in the configuration. */
+    /** {@code (limits.*.max_wait)}: 'gpu limits' shows its place in the configuration. */
     static String key(Rule<?> rule) {
         return " (" + rule.key() + ")";
     }

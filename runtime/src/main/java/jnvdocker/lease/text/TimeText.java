@@ -21,7 +21,7 @@ public final class TimeText {
                                 + LeaseText.time(due));
     }
 
-    /** {@code nobody may wait for GPUs longer than 12h (max_wait in …)}. */
+    /** {@code nobody may wait for GPUs longer than 12h (limits.*.max_wait in …)}. */
     public static String longestWait(Rule<Duration> rule) {
         String span = Span.spelled(rule.limit());
         return (rule.subject().kind() == Subject.Kind.EVERYBODY

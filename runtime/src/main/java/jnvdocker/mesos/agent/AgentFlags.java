@@ -80,7 +80,7 @@ public record AgentFlags(
         List<String> remarks = new ArrayList<>();
         for (String id : policy.givesNothing(host.gpus().stream().map(GpuStatus::gpu).toList())) {
             remarks.add(
-                    "mesos_gpus in "
+                    "mesos.gpus in "
                             + host.config()
                             + " names "
                             + Quote.quoted(id)

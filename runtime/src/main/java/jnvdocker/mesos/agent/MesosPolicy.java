@@ -74,7 +74,7 @@ public record MesosPolicy(List<String> gpus, Duration patience) {
                             + ", but Mesos tasks get only "
                             + (gpus.isEmpty()
                                     ? "whole GPUs"
-                                    : Indices.typed(gpus) + " (mesos_gpus in the configuration)"),
+                                    : Indices.typed(gpus) + " (mesos.gpus in the configuration)"),
                     "have the agent offer only these ('jnvdocker mesos flags')");
         }
     }

@@ -96,7 +96,7 @@ class AgentFlagsTest {
         assertEquals("gpus:2", flags(FREE, "", only("1", "GPU-5c1a2")).resources());
         assertEquals(
                 List.of(
-                        "mesos_gpus in /etc/jnvdocker/config.toml names '9', which matches no"
+                        "mesos.gpus in /etc/jnvdocker/config.toml names '9', which matches no"
                                 + " GPU on this host; this host has 0-3"),
                 flags(FREE, "", only("1", "9")).remarks());
     }
