@@ -122,6 +122,15 @@ public final class ClaimStore {
                         .isPresent());
     }
 
+    /** The id of the container of a claim, be the claim forgotten. */
+    public Optional<String> containerOf(String claim) throws IOException {
+        return database.transaction(transaction ->
+                transaction.first(
+                        row -> row.getString("container"),
+                        "SELECT container FROM claim WHERE id = ? AND container IS NOT NULL",
+                        claim));
+    }
+
     /** Records that docker was notified of the claim's volume, and remembers it. */
     public boolean created(ClaimKey claim) throws IOException {
         return claim(claim).isPresent()

@@ -1,7 +1,6 @@
 package jnvdocker.command.job;
 
 import jnvdocker.command.caller.Caller;
-import jnvdocker.lease.HolderName;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.protocol.ClientConnection;
@@ -17,10 +16,10 @@ import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
 import java.util.ArrayList;
+import java.util.HashSet;
 import java.util.LinkedHashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.Objects;
 import java.util.Optional;
 import java.util.Set;
 import java.util.function.Supplier;
@@ -72,7 +71,9 @@ public final class JobCommands {
                                 open.size() == 1
                                         ? "job " + numbers + " has not ended"
                                         : "jobs " + numbers + " have not ended",
-                                "wait for that, or cancel with 'jnvdocker gpu cancel NUMBER'"));
+                                "wait for that, or cancel with 'jnvdocker gpu cancel "
+                                        + (open.size() == 1 ? numbers : "NUMBER")
+                                        + "'"));
     }
 
     /**
@@ -108,15 +109,13 @@ public final class JobCommands {
 
     /** The numbers of the jobs whose GPUs are held by what a word means. */
     private static Set<Long> holding(Jobs jobs, String word) throws IOException {
-        Set<String> claims =
-                HolderName.meant(word, jobs.leases()).stream()
-                        .map(lease -> lease.claim().id())
-                        .collect(Collectors.toSet());
-        return jobs.all().stream()
-                .filter(job -> job.state() == Job.State.RUNNING)
-                .filter(job -> claims.contains(Objects.toString(job.start().claim())))
-                .map(Job::id)
-                .collect(Collectors.toSet());
+        Set<Long> found = new HashSet<>();
+        for (Job job : jobs.all()) {
+            if (jobs.leases().isMeant(word, job)) {
+                found.add(job.id());
+            }
+        }
+        return found;
     }
 
     /** The jobs of the caller, or all for root: a command is nobody else's business. */

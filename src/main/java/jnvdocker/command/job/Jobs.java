@@ -7,7 +7,6 @@ import jnvdocker.core.LeaseParts;
 import jnvdocker.decision.DecisionLog;
 import jnvdocker.holder.Pace;
 import jnvdocker.holder.Periodic;
-import jnvdocker.lease.Lease;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.text.Owners;
 import jnvdocker.posix.FileErrors;
@@ -63,7 +62,7 @@ public final class Jobs implements AutoCloseable {
     private final JobUnits units;
     private final String boot;
     private final Processes processes;
-    private final LeaseParts parts;
+    private final JobLeases leases;
     private final DecisionLog log;
     private final Supplier<Optional<Duration>> kept;
     private boolean isThereWork;
@@ -91,7 +90,7 @@ public final class Jobs implements AutoCloseable {
         this.boot = world.boot();
         this.processes = world.processes();
         this.log = world.log();
-        this.parts = parts;
+        this.leases = new JobLeases(parts);
         this.kept = kept;
     }
 
@@ -239,9 +238,8 @@ public final class Jobs implements AutoCloseable {
                 .findFirst();
     }
 
-    /** The leases among which those of running jobs are. */
-    List<Lease> leases() throws IOException {
-        return parts.leases().live();
+    JobLeases leases() {
+        return leases;
     }
 
     /** Records that a request of a job's process was refused. */
@@ -251,11 +249,7 @@ public final class Jobs implements AutoCloseable {
 
     /** Records that a job runs: its process is about to become docker, or a program. */
     void started(Job job, ProcessId process) throws IOException {
-        Optional<String> claim =
-                parts.leases().live().stream()
-                        .filter(lease -> lease.holder().process().equals(process))
-                        .map(lease -> lease.claim().id())
-                        .findFirst();
+        Optional<String> claim = leases.claimOf(process);
         Start start = new Start(Instant.now().toString(), claim.orElse(null));
         update(job.id(), its -> its.startedAs(start));
     }
@@ -267,13 +261,7 @@ public final class Jobs implements AutoCloseable {
      */
     boolean cancel(Job job) throws IOException {
         Job now = update(job.id(), Job::asCancelled);
-        if (now.start() != null && now.start().claim() != null) {
-            for (Lease lease : parts.leases().live()) {
-                if (lease.claim().id().equals(now.start().claim()) && !lease.isReservation()) {
-                    parts.stops().stop(lease, "job " + job.id() + " was cancelled");
-                }
-            }
-        }
+        leases.stop(now);
         units.stop(List.of(job.id()));
         thread.wake();
         Instant deadline = Instant.now().plus(PATIENCE);

@@ -282,6 +282,54 @@ class JobsTest {
         assertTrue(again.err().contains("job " + runs + " has ended: cancelled"), again::toString);
     }
 
+    /** Each start of such a container has a claim of its own. */
+    @Test
+    void cancelledJobIsStoppedWithItsContainerOfTheOciRuntime() {
+        machine.jnvdocker("runtime", "install").run().ok();
+        shell("systemctl restart docker");
+        try {
+            for (String word : List.of("victim", "")) {
+                long id =
+                        submit(
+                                "carol",
+                                "run",
+                                "--rm",
+                                "--name=victim",
+                                "--gpus=1",
+                                "cuda",
+                                "sleep",
+                                "900");
+                Lab.await(
+                        () -> held("victim") ? List.of() : List.of("it does not run: " + log(id)));
+                // A restart is a start, too.
+                shell("docker restart -t 0 victim");
+                Lab.await(() -> held("victim") ? List.of() : List.of("it is not restarted"));
+                assertEquals("running", job(id).path("state").asText());
+                as("carol", JNVDOCKER, "gpu", "cancel", word.isEmpty() ? id : word).run().ok();
+                await(id, "outcome", "cancelled");
+                Lab.await(() ->
+                        shell("docker ps -aq").out().isEmpty()
+                                ? List.of()
+                                : List.of("its container is there"));
+            }
+        } finally {
+            shell("docker ps -aq | xargs -r docker rm -f");
+            machine.jnvdocker("runtime", "uninstall").run().ok();
+            shell("systemctl restart docker");
+            machine.jnvdocker("runtime", "uninstall").run().ok();
+        }
+    }
+
+    private static boolean held(String container) {
+        for (JsonNode lease : machine.jnvdocker("gpu", "leases", "--json").run().ok().json()) {
+            if (lease.path("container_name").asText().equals(container)
+                    && lease.path("state").asText().equals("held")) {
+                return true;
+            }
+        }
+        return false;
+    }
+
     @Test
     void rebootStartsWhatWaitsAndEndsWhatRuns() {
         long runs =
