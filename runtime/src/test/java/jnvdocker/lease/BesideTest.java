@@ -84,11 +84,43 @@ class BesideTest {
                 ALICE,
                 TRAIN,
                 BOBS);
+    }
+
+    /** Whoever does as the refusal says is not refused for the same reason again. */
+    @Test
+    void refusalSaysHowBothGetAnOwner() throws RefusedException {
+        Owner guess = Owner.guessed("alice");
         Lease unknown = held(3, Owner.UNKNOWN, "any", C);
-        assertInstanceOf(Outcome.NotBeside.class, of("any", Owner.UNKNOWN, POLICY, TRAIN, unknown));
-        Lease guessed = held(3, Owner.guessed("alice"), "any", C);
-        assertInstanceOf(
-                Outcome.NotBeside.class, of("any", Owner.guessed("alice"), POLICY, guessed));
+        Lease guessed = held(3, guess, "any", C);
+        Lease known = held(3, ALICE, "any", C);
+        String trust = "have an administrator add 'directory' to trust_owner below [runtime]";
+        String then = ": then containers of compose belong to the owner of its directory";
+        assertNoOwner(trust + then, guess, known);
+        assertNoOwner(trust + ", and start any again" + then, guess, guessed);
+        // The administrator has done so meanwhile.
+        assertNoOwner(
+                "start any again: with 'directory' in trust_owner its owner is known from then on",
+                ALICE,
+                guessed);
+        String run = "'jnvdocker run' shows whose a container is; make ";
+        assertNoOwner(run + "this one with it", Owner.UNKNOWN, known);
+        assertNoOwner(run + "any with it", ALICE, unknown);
+        assertNoOwner(run + "both with it", Owner.UNKNOWN, unknown);
+        assertNoOwner(run + "both with it", Owner.UNKNOWN, guessed);
+    }
+
+    private static void assertNoOwner(String advice, Owner owner, Lease lease)
+            throws RefusedException {
+        assertRefused(
+                "GPU 2 (GPU-77777777) is held by "
+                        + lease.claim().owner().name()
+                        + "'s container any since 2024-01-02 09:12, and nothing shows that both"
+                        + " belong to one user; "
+                        + advice,
+                "any",
+                owner,
+                TRAIN,
+                lease);
     }
 
     @Test

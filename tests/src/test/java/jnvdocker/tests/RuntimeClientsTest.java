@@ -177,8 +177,13 @@ class RuntimeClientsTest extends RuntimeEngineTest {
                     unknown.exitCode() != 0
                             && unknown.err().contains("add 'directory' to trust_owner"),
                     unknown::toString);
-            lab.engine().removeContainers();
             lab.configure("[runtime]\ntrust_owner = ['directory']\n");
+            Command.Result guessed = upOneGpu(compose, "with=" + first);
+            assertTrue(
+                    guessed.exitCode() != 0
+                            && guessed.err().contains("; start photos_server again: with"),
+                    guessed::toString);
+            lab.docker("restart", first).ok();
             upOneGpu(compose, "with=" + first).ok();
             Lab.await(() -> {
                 String now = lab.registry().holders().toString();

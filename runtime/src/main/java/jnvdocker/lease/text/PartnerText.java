@@ -3,6 +3,7 @@ package jnvdocker.lease.text;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Outcome;
+import jnvdocker.lease.Owner;
 import jnvdocker.words.Quote;
 import jnvdocker.words.Refusal;
 
@@ -33,8 +34,7 @@ public final class PartnerText {
         if (!given && (why.user().isUnknown() || lease.claim().owner().isUnknown())) {
             return new Refusal(
                     held + ", and nothing shows that both belong to one user",
-                    "have an administrator add 'directory' to trust_owner below [runtime]: then"
-                            + " containers of compose belong to the owner of its directory");
+                    toBeOfOneUser(why, lease.claim()));
         }
         return new Refusal(
                 held + ", and cannot be given to this one, too",
@@ -44,6 +44,30 @@ public final class PartnerText {
                                 ? "the scheduler that has given them alone decides"
                                 : "name a container or process of your own whose GPUs this one may"
                                         + " have");
+    }
+
+    /**
+     * How both get an owner. A lease keeps the owner that was known when its container was started,
+     * whatever the configuration trusts since.
+     */
+    private static String toBeOfOneUser(Outcome.NotBeside why, Claim partner) {
+        String name = Quote.shown(partner.displayName());
+        boolean isPartnerUnknown = partner.owner().isUnknown();
+        if (isGuessed(why.user())) {
+            return "have an administrator add 'directory' to trust_owner below [runtime]"
+                    + (isPartnerUnknown ? ", and start %s again".formatted(name) : "")
+                    + ": then containers of compose belong to the owner of its directory";
+        }
+        if (!why.user().isUnknown() && isGuessed(partner.owner())) {
+            return "start %s again: with 'directory' in trust_owner its owner is known from then on"
+                    .formatted(name);
+        }
+        return "'jnvdocker run' shows whose a container is; make %s with it"
+                .formatted(!isPartnerUnknown ? "this one" : why.user().isUnknown() ? "both" : name);
+    }
+
+    private static boolean isGuessed(Owner owner) {
+        return owner.isUnknown() && !owner.equals(Owner.UNKNOWN);
     }
 
     /**
