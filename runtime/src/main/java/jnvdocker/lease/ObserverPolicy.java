@@ -30,6 +30,11 @@ public record ObserverPolicy(ImageNames images, Set<String> users) {
             "if it only observes the GPUs, have an administrator add its image to observers, below"
                     + " [runtime] in the configuration";
 
+    /** The same where it may observe, and requests more than that. */
+    public static final String REMEDY_IF_ALLOWED =
+            "if it only observes the GPUs, have it request the capability utility alone"
+                    + " (NVIDIA_DRIVER_CAPABILITIES=utility)";
+
     /** Lets nobody observe. */
     public static final ObserverPolicy NONE =
             new ObserverPolicy(new ImageNames(Set.of()), Set.of());

@@ -96,9 +96,13 @@ public record OciParts(
                 otherwise instanceof GpuWish.Claimed(ClaimKey claim, _, _)
                         ? claimed(claim, call, all)
                         : creation(call, all);
-        return Optional.of(creation)
-                .filter(it ->
-                        observers.get().allows(call.imageName(), it.request().requested().owner()));
+        return Optional.of(creation).filter(it -> mayObserve(it, call));
+    }
+
+    /** Whether a container that requests all GPUs may observe them. */
+    boolean mayObserve(OciCreation creation, CreateCall call) {
+        return creation.gpus() instanceof GpuRequest.All
+                && observers.get().allows(call.imageName(), creation.request().requested().owner());
     }
 
     /** The creation of a container with the reservation and the owner of a claim. */

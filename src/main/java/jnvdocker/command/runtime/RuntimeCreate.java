@@ -312,6 +312,9 @@ public final class RuntimeCreate {
             if (ofWait.isPresent()) {
                 throw ofWait.get();
             }
+            if (parts.mayObserve(creation, call)) {
+                throw e.advising(ObserverPolicy.REMEDY_IF_ALLOWED);
+            }
             UnavailableException its =
                     e.to(
                             switch (source) {

@@ -31,6 +31,7 @@ import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.ObserverPolicy;
 import jnvdocker.lease.Origin;
+import jnvdocker.lease.Owner;
 import jnvdocker.lease.Request;
 import jnvdocker.lease.text.Addressee;
 import jnvdocker.protocol.CallResult;
@@ -271,7 +272,7 @@ public final class StartContainer {
                             Caller.process(request),
                             new Origin.OciContainer("", Optional.of(Quote.shown(run.image()))),
                             time);
-            try (Grant<Claim> grant = take(wanted.get(), wish, waiting)) {
+            try (Grant<Claim> grant = take(wanted.get(), run.image(), wish, waiting)) {
                 becomeWithRuntime(ours.get(), run, grant.given(), time, request, client);
                 grant.keep();
             }
@@ -291,7 +292,7 @@ public final class StartContainer {
                         new Origin.EngineContainer(
                                 engine.id(ENGINE_LIMIT), Optional.of(Quote.shown(run.image()))),
                         time);
-        try (Grant<Claim> grant = take(wanted.get(), wish, waiting)) {
+        try (Grant<Claim> grant = take(wanted.get(), run.image(), wish, waiting)) {
             Optional<Claim> claim = grant.given();
             // The client may have waited for days.
             HostDriver now = inventory.read();
@@ -347,11 +348,13 @@ public final class StartContainer {
             Map<String, String> environment,
             RunCommand run,
             ClientRequest request) {
+        return DriverCapabilities.onlyObserve(environment)
+                && mayObserve(wanted, run.image(), Caller.owner(request));
+    }
+
+    private boolean mayObserve(GpuRequest wanted, String image, Owner owner) {
         return wanted instanceof GpuRequest.All
-                && DriverCapabilities.onlyObserve(environment)
-                && settings.get()
-                        .observers()
-                        .allows(Optional.of(run.image()), Caller.owner(request));
+                && settings.get().observers().allows(Optional.of(image), owner);
     }
 
     /**
@@ -388,11 +391,15 @@ public final class StartContainer {
         }
     }
 
-    private Grant<Claim> take(Wanted wanted, Request request, Optional<Waiting> waiting)
+    private Grant<Claim> take(
+            Wanted wanted, String image, Request request, Optional<Waiting> waiting)
             throws RefusedException, IOException {
         try {
             return leases.take(request, waiting);
         } catch (UnavailableException e) {
+            if (mayObserve(wanted.request(), image, request.requested().owner())) {
+                throw e.advising(ObserverPolicy.REMEDY_IF_ALLOWED);
+            }
             throw wanted.byDefault() ? e.to(new Addressee.ByDefault(wanted.request(), false)) : e;
         }
     }

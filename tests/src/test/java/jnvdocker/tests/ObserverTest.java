@@ -216,6 +216,26 @@ class ObserverTest {
         assertFalse(table().contains("observed"), ObserverTest::table);
     }
 
+    /** As the image of dcgm-exporter has it. */
+    @Test
+    void allowedOneThatRequestsMoreLearnsHowItObserves() {
+        run("job", "--gpus=device=2", "plain").ok();
+        Command.Result[] each = {
+            run("agent", "--gpus=all", "example/monitor:1.2"),
+            lab.jnvdocker("run", "--rm", "--gpus=all", "example/monitor:1.2", "true")
+        };
+        for (Command.Result refused : each) {
+            assertEquals(125, refused.exitCode(), refused::toString);
+            assertTrue(
+                    refused.err()
+                            .contains(
+                                    "; if it only observes the GPUs, have it request the capability"
+                                            + " utility alone"
+                                            + " (NVIDIA_DRIVER_CAPABILITIES=utility)"),
+                    refused::toString);
+        }
+    }
+
     /** It has said that it computes, or wants some GPUs to itself. */
     @Test
     void containerOfTheSameImageThatComputesIsAHolder() {
