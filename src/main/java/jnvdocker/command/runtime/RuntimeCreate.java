@@ -42,6 +42,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
@@ -325,7 +326,11 @@ public final class RuntimeCreate {
             // A task of Swarm's is started by the engine, whatever its labels.
             throw waits && source != GpuWish.Source.SWARM
                     ? its.advising(
-                            "start it at %s, where its label %s counts"
+                            (Files.exists(parts.proxy())
+                                            ? "start it at %s, where its label %s counts"
+                                            : "its label %2$s counts at %1$s alone, which an"
+                                                    + " administrator can have served: systemctl"
+                                                    + " enable --now jnvdocker-proxy.socket")
                                     .formatted(parts.proxy(), ClaimNames.WAIT_LABEL))
                     : its;
         }

@@ -201,6 +201,24 @@ class RuntimeClientsTest extends RuntimeEngineTest {
         }
     }
 
+    /** Nothing serves Docker's API for users here. */
+    @Test
+    void labelThatWaitsNowhereSaysWhatWouldHaveItWait() {
+        lab.run("train", 0);
+        Lab.assertRefused(
+                "jnvdocker: GPU 0 .* is held by root's container train since .*; its label"
+                        + " jnvdocker.wait counts at /.*/docker.sock alone, which an administrator"
+                        + " can have served: systemctl enable --now jnvdocker-proxy.socket",
+                lab.engine()
+                        .docker(
+                                "run",
+                                "--name=late",
+                                "--gpus=device=0",
+                                "--label=jnvdocker.wait=1s",
+                                "plain",
+                                "true"));
+    }
+
     @Test
     void composeHasAWordForGpus() throws Exception {
         up(Client.COMPOSE_2, "every", "    gpus: all\n").ok();
