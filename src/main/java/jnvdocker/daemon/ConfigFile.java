@@ -2,6 +2,7 @@ package jnvdocker.daemon;
 
 import jnvdocker.words.Quote;
 import jnvdocker.words.Refusal;
+import jnvdocker.words.Typo;
 
 import org.tomlj.Toml;
 import org.tomlj.TomlArray;
@@ -172,14 +173,18 @@ final class ConfigFile {
         if (known.size() <= FEW) {
             return "known are " + known;
         }
+        List<String> nearest = Typo.of(key, known);
         List<String> similar =
-                known.stream()
-                        .filter(it -> it.regionMatches(true, 0, key, 0, ALIKE) || it.contains(key))
-                        .limit(MEANT)
-                        .toList();
+                nearest.isEmpty()
+                        ? known.stream().filter(it -> isAlike(it, key)).limit(MEANT).toList()
+                        : nearest;
         return similar.isEmpty()
                 ? "jnvdocker.toml(5) has the known ones"
                 : "did you mean " + String.join(" or ", similar) + "?";
+    }
+
+    private static boolean isAlike(String known, String key) {
+        return known.regionMatches(true, 0, key, 0, ALIKE) || known.contains(key);
     }
 
     /** Returns where in the file a key belongs that stands in another part of it. */

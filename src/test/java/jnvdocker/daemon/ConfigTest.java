@@ -353,6 +353,9 @@ class ConfigTest {
                 unknown + "'max_gpu'; did you mean max_gpus_per_namespace or max_gpus_unknown?",
                 refusal("# policy\n\nmax_gpu = 1\n"));
         assertEquals(
+                unknown + "'max_gpu_unknown'; did you mean max_gpus_unknown?",
+                refusal("# policy\n\nmax_gpu_unknown = 1\n"));
+        assertEquals(
                 unknown + "'gpus'; move 'gpus' below a line [mesos] or [kubernetes]",
                 refusal("# policy\n\ngpus = 1\n"));
         assertEquals(

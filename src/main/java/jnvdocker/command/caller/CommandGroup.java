@@ -4,6 +4,7 @@ import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.words.Quote;
+import jnvdocker.words.Typo;
 
 import picocli.CommandLine;
 import picocli.CommandLine.Command;
@@ -205,12 +206,12 @@ public final class CommandGroup {
                         : e.getCommandLine().getSubcommands().isEmpty()
                                 ? "unexpected argument: "
                                 : "no such command: ";
-        Set<String> meant = new LinkedHashSet<>(e.getSuggestions());
         Map<String, CommandLine> commands = e.getCommandLine().getSubcommands();
         Set<String> names = new LinkedHashSet<>(commands.keySet());
         names.removeIf(name -> !commands.get(name).getCommandName().equals(name));
-        // Picocli compares pairs of letters; swapping two letters leaves none in ls.
-        names.stream().filter(name -> letters(name).equals(letters(word))).forEach(meant::add);
+        // Picocli compares pairs of letters: of those of lss, refusals has one as well as ls.
+        List<String> nearest = Typo.of(word, names);
+        Set<String> meant = new LinkedHashSet<>(nearest.isEmpty() ? e.getSuggestions() : nearest);
         if (names.contains(SHOWING) && OF_OTHERS.containsKey(word)) {
             meant.clear();
             meant.add(OF_OTHERS.get(word));
@@ -224,10 +225,6 @@ public final class CommandGroup {
         return what
                 + Quote.shown(word)
                 + (similar.isEmpty() ? "" : " (did you mean " + similar + "?)");
-    }
-
-    private static List<Integer> letters(String word) {
-        return word.chars().sorted().boxed().toList();
     }
 
     /** What is thrown here, picocli prints with its stack trace. */

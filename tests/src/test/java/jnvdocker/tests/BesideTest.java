@@ -75,6 +75,9 @@ class BesideTest extends OneEngineTest {
         assertTrue(table.matches("(?s).* train .*eval has it, too.*"), table);
         String why = lab.jnvdocker("gpu", "why", "1").ok().out();
         assertTrue(why.contains("container eval since "), why);
+        assertTrue(why.contains("It becomes free when all of them have ended."), why);
+        Command.Result typo = lab.jnvdocker("gpu", "why", "trian");
+        assertTrue(typo.err().endsWith("; did you mean train?\n"), typo::toString);
         assertTrue(
                 lab.jnvdocker("gpu", "why", "eval").ok().out().contains("container train since "),
                 "of the other");

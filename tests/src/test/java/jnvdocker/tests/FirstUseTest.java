@@ -245,6 +245,7 @@ class FirstUseTest extends OneHostTest {
             String shown = daemon.jnvdocker("gpu", word).run().ok().out();
             assertTrue(shown.startsWith("GPU   UUID   "), shown);
         }
+        assertNoSuchCommand("lss", " (did you mean ls?)");
         assertNoSuchCommand("drain", " (did you mean cordon?)");
         assertNoSuchCommand("info", " (did you mean ls?)");
         assertNoSuchCommand("reserve", " (did you mean book?)");

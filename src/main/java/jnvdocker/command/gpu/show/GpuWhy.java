@@ -35,6 +35,7 @@ import jnvdocker.screen.Shown;
 import jnvdocker.use.Observer;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
+import jnvdocker.words.Typo;
 
 import picocli.CommandLine.Command;
 import picocli.CommandLine.Parameters;
@@ -218,11 +219,14 @@ public final class GpuWhy extends ShowCommand {
         Optional<Claim> known = claim.or(() -> last.map(Lease::claim));
         Optional<RecentRefusals.Refused> refused = lastRefusal(known, last);
         if (isJson() || past.isEmpty() && claim.isEmpty() && refused.isEmpty()) {
+            List<String> meant =
+                    Typo.of(id, live.stream().map(HolderName::shown).map(Quote::shown).toList());
             throw new RefusedException(
                     "no GPU, and no container that has %s, is called %s"
                             .formatted(isJson() ? "one now" : "had one", Quote.quoted(id)),
-                    "a container gets GPUs from 'jnvdocker run' ('jnvdocker gpu ls' shows the"
-                            + " GPUs)");
+                    meant.isEmpty()
+                            ? "'jnvdocker gpu leases --all' shows those that have had GPUs"
+                            : "did you mean " + String.join(" or ", meant) + "?");
         }
         List<String> lines = new ArrayList<>();
         lines.add(
@@ -336,8 +340,12 @@ public final class GpuWhy extends ShowCommand {
                 NodeText.open(other, gpu).ifPresent(is -> sentences.add("It " + is + "."));
             }
         }
-        for (Lease other : leases.beside(lease)) {
+        List<Lease> beside = leases.beside(lease);
+        for (Lease other : beside) {
             sentences.add("It " + LeaseText.held(other) + ", too.");
+        }
+        if (!beside.isEmpty()) {
+            sentences.add("It becomes free when all of them have ended.");
         }
         status.share().ifPresent(_ -> sentences.addAll(shared(status, notes)));
         return sentences;
