@@ -81,9 +81,10 @@ final class Explanation {
                                                 ? "It is overdue since "
                                                 : "Its time ends at ")
                                         + LeaseText.time(due)
-                                        + "; 'jnvdocker gpu extend "
-                                        + lease.claim().id()
-                                        + " 2h' gives it more."));
+                                        + (mayEnd.test(lease.claim().owner())
+                                                ? "; 'jnvdocker gpu extend %s 2h' gives it more."
+                                                        .formatted(lease.claim().id())
+                                                : ".")));
         sentences.add("What keeps it: " + kept + ".");
         status.gpu().trouble().ifPresent(why -> sentences.add(sick(why)));
         sharing().ifPresent(sentences::add);
