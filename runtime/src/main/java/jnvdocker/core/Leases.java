@@ -70,6 +70,7 @@ import org.slf4j.LoggerFactory;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -363,9 +364,10 @@ public final class Leases {
      * GPUs get leases again: those that were cordoned, and those of which an error was reported and
      * that were reset since.
      *
+     * @return those that were neither cordoned nor faulty
      * @throws RefusedException when it is the configuration that cordons one
      */
-    public void uncordon(List<Gpu> gpus) throws RefusedException, IOException {
+    public List<Gpu> uncordon(List<Gpu> gpus) throws RefusedException, IOException {
         for (Gpu gpu : gpus) {
             if (supply.rules().cordons(gpu)) {
                 Cordon cordon = new Cordon.ByFile();
@@ -376,12 +378,16 @@ public final class Leases {
                         LeaseText.toUncordon(cordon, gpu));
             }
         }
+        List<Gpu> unchanged = new ArrayList<>();
         for (Gpu gpu : gpus) {
             troubles.clearReportedFault(gpu);
             if (registry.uncordon(gpu.uuid())) {
                 LOG.info("GPU {} was uncordoned", gpu.uuid());
+            } else if (gpu.isSound()) {
+                unchanged.add(gpu);
             }
         }
+        return unchanged;
     }
 
     /**

@@ -27,10 +27,12 @@ final class CordonRows {
         return cordons;
     }
 
+    /** One without a reason leaves a cordoned GPU as it is. */
     static void put(Transaction transaction, String gpu, Cordon.ByCommand cordon)
             throws SQLException {
         transaction.update(
-                "INSERT OR REPLACE INTO cordon (gpu, uid, owner, reason, since)"
+                (cordon.reason().isEmpty() ? "INSERT OR IGNORE" : "INSERT OR REPLACE")
+                        + " INTO cordon (gpu, uid, owner, reason, since)"
                         + " VALUES (?, ?, ?, ?, ?)",
                 gpu,
                 cordon.owner().uid(),

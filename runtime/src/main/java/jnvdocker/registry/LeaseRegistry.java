@@ -202,7 +202,7 @@ public final class LeaseRegistry implements AutoCloseable {
         });
     }
 
-    /** Cordons a GPU: it gets no new lease. Replaces the reason of a cordoned one. */
+    /** Cordons a GPU: it gets no new lease. A reason, if not empty, replaces that of before. */
     public void cordon(String gpu, Owner owner, String reason) throws IOException {
         database.transaction(transaction -> {
             CordonRows.put(transaction, gpu, new Cordon.ByCommand(owner, now(), reason));

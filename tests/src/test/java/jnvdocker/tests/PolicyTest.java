@@ -88,6 +88,8 @@ class PolicyTest extends OneEngineTest {
         assertEquals(
                 "cordoned GPU 1 (GPU-5c1a1003), GPU 2 (GPU-5c1a2006)\n",
                 lab.jnvdocker("gpu", "cordon", "1", "2", "--reason", "fan is loud").ok().out());
+        // One without a reason takes none away.
+        lab.jnvdocker("gpu", "cordon", "1").ok();
         assertEquals(List.of("FREE", "CORDONED", "CORDONED", "FREE"), states());
         assertRefused(
                 "GPU 1 \\(GPU-5c1a1003\\) is cordoned by root since \\d\\d:\\d\\d \\(fan is"
@@ -105,8 +107,8 @@ class PolicyTest extends OneEngineTest {
         assertTrue(why.contains("To return it to service: jnvdocker gpu uncordon 1\n"), why);
 
         assertEquals(
-                "uncordoned GPU 1 (GPU-5c1a1003)\n",
-                lab.jnvdocker("gpu", "uncordon", "1").ok().out());
+                "uncordoned GPU 1 (GPU-5c1a1003)\nnot cordoned: GPU 0 (GPU-5c1a0000)\n",
+                lab.jnvdocker("gpu", "uncordon", "0", "1").ok().out());
         run(ALICE, "device=1").ok();
     }
 

@@ -20,8 +20,14 @@ public final class GpuUncordon extends NamedGpus {
     @Override
     public Outcome call() throws IOException, RefusedException {
         List<Gpu> gpus = find("uncordon");
-        leases().uncordon(gpus);
-        print("uncordoned " + names(gpus));
+        List<Gpu> unchanged = leases().uncordon(gpus);
+        List<Gpu> changed = gpus.stream().filter(gpu -> !unchanged.contains(gpu)).toList();
+        if (!changed.isEmpty()) {
+            print("uncordoned " + names(changed));
+        }
+        if (!unchanged.isEmpty()) {
+            print("not cordoned: " + names(unchanged));
+        }
         return Outcome.OK;
     }
 }
