@@ -7,6 +7,7 @@ import jnvdocker.lease.Claim;
 import jnvdocker.oci.install.EngineKind;
 import jnvdocker.oci.install.Registration;
 import jnvdocker.oci.install.RunningDockerd;
+import jnvdocker.oci.install.RuntimeHealth;
 import jnvdocker.oci.install.RuntimeInstaller;
 import jnvdocker.oci.install.RuntimeProgram;
 import jnvdocker.oci.install.RuntimeUsers;
@@ -117,7 +118,10 @@ public final class RuntimeNeeds {
                 return Optional.of(
                         new Refusal(
                                 "the engine has it until it is restarted",
-                                "jnvdocker runtime uninstall && systemctl restart docker"));
+                                (RuntimeHealth.hasOurs(registration)
+                                                ? "jnvdocker runtime uninstall && "
+                                                : "")
+                                        + "systemctl restart docker"));
             }
             for (Listed each : isQueried ? all(registration) : List.<Listed>of()) {
                 if (each.isActive()

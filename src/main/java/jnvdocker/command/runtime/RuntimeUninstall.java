@@ -125,13 +125,15 @@ final class RuntimeUninstall extends OwnCommand {
         }
         Optional<Refusal> need = needs.of(registration);
         if (need.isPresent()) {
+            String remedy = need.get().remedy().orElseThrow();
+            String again = ", then 'jnvdocker runtime uninstall' again";
             print(
                     registration.program()
                             + " stays: "
                             + need.get().what()
                             + "; when convenient: "
-                            + need.get().remedy().orElseThrow()
-                            + ", then 'jnvdocker runtime uninstall' again");
+                            + remedy
+                            + (remedy.contains("runtime uninstall") ? "" : again));
         } else if (dryRun) {
             print("would remove " + registration.program());
         } else if (host.installer().removePrograms(registration)) {

@@ -388,7 +388,13 @@ class RuntimeInstallTest {
         assertEquals(2, config.size(), config::toString);
         Path own = lab.daemon().state().resolveSibling("config.d/runtime.toml");
         assertTrue(Files.exists(own));
-        assertTrue(first.out().contains("the engine has it until it is restarted; when"));
+        assertTrue(
+                first.out()
+                        .contains(
+                                "the engine has it until it is restarted; when convenient:"
+                                        + " systemctl restart docker, then 'jnvdocker runtime"
+                                        + " uninstall' again\n"),
+                first::toString);
         assertTrue(Files.exists(runtime.program()));
         // It runs on with our program.
         lab.engine().restart();
@@ -398,7 +404,7 @@ class RuntimeInstallTest {
                         .contains(
                                 "stays: these containers run with it, or may: runs; when"
                                     + " convenient: docker stop runs && jnvdocker runtime uninstall"
-                                    + " && docker start runs, then"),
+                                    + " && docker start runs\n"),
                 first::toString);
         lab.docker("stop", "-t0", "runs").ok();
         lab.docker("start", "runs").ok();

@@ -56,6 +56,13 @@ public record RuntimeHealth(
         return found(registration).isPresent();
     }
 
+    /** Whether a configuration has our program, by the runtime's name. */
+    public static boolean hasOurs(Registration registration) throws IOException, RefusedException {
+        return found(registration)
+                .filter(its -> its.program().equals(registration.program()))
+                .isPresent();
+    }
+
     /** The program that has the name. */
     static Optional<EngineSettings.Found> found(Registration registration)
             throws IOException, RefusedException {
