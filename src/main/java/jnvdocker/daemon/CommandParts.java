@@ -150,6 +150,7 @@ final class CommandParts {
                         installer,
                         config::cdiNvidia,
                         config::trustedOwners,
+                        config::examine,
                         new KubernetesState(
                                 config,
                                 pods.leases(),
@@ -212,7 +213,7 @@ final class CommandParts {
                 new CdiHost(gpuHost, config::cdiNvidia),
                 refused,
                 () -> config.kubernetes().enabled(),
-                () -> reload.perform().file());
+                reload::perform);
     }
 
     /** {@code jnvdocker runtime}, and the creations of OCI engines. */

@@ -251,7 +251,7 @@ final class Daemon implements AutoCloseable {
     private GpuReload.Read reload(
             LiveConfig config, Host host, LeaseParts parts, KubernetesParts kubernetes)
             throws IOException {
-        Path file =
+        List<Path> files =
                 config.reload(next -> {
                     try (var change = web.change(config.listen(next))) {
                         clients.admit(next.socketGroup());
@@ -261,8 +261,9 @@ final class Daemon implements AutoCloseable {
         host.setDriverDirectories(config.driverDirectories());
         parts.registry().changes().add();
         kubernetes.follow();
-        LOG.info("read {} again", file);
-        return new GpuReload.Read(file, config.policy().limits().groups());
+        GpuReload.Read read = new GpuReload.Read(files, config.policy().limits().groups());
+        LOG.info("{}", read.text());
+        return read;
     }
 
     /** As dockerd does; without a handler SIGHUP ends Java. */

@@ -8,6 +8,7 @@ import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.ObserverPolicy;
 import jnvdocker.lease.text.ContainerOwner;
 import jnvdocker.mesos.agent.MesosPolicy;
+import jnvdocker.oci.install.OwnConfig;
 import jnvdocker.oci.spec.GpuWishes;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.use.IgnoredUsers;
@@ -15,6 +16,7 @@ import jnvdocker.web.ListenAddress;
 import jnvdocker.words.FailedException;
 
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -63,16 +65,16 @@ final class LiveConfig {
     }
 
     /**
-     * Reads the file again.
+     * Reads the files again, and returns those that there are.
      *
      * @throws StartException naming the mistake; the previous settings stay in force then
      */
-    synchronized Path reload(Check check) throws IOException {
+    synchronized List<Path> reload(Check check) throws IOException {
         try {
             Config next = Config.read(file, named);
             check.check(next);
             set(next);
-            return file;
+            return new OwnConfig(file).files().stream().filter(Files::exists).toList();
         } catch (FailedException e) {
             throw new StartException(
                     e.refusal().precededBy("the previous settings stay in force: "), e);
@@ -81,6 +83,15 @@ final class LiveConfig {
 
     Path file() {
         return file;
+    }
+
+    /**
+     * Reads the files, which may have changed since, and uses nothing of them.
+     *
+     * @throws StartException naming the mistake with which no daemon starts
+     */
+    void examine() throws IOException {
+        Config.read(file, named);
     }
 
     LeasePolicy policy() {

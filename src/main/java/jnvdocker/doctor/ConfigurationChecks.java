@@ -8,10 +8,13 @@ import jnvdocker.host.NoDriverException;
 import jnvdocker.lease.GpuTime;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Subject;
+import jnvdocker.lease.text.GpuText;
+import jnvdocker.nvml.GpuHealth.Health;
 import jnvdocker.posix.FileStatus;
 import jnvdocker.posix.HostNames;
 import jnvdocker.posix.NoAnswerException;
 import jnvdocker.request.GpuRequest;
+import jnvdocker.words.FailedException;
 import jnvdocker.words.Quote;
 
 import java.io.IOException;
@@ -21,6 +24,7 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.function.Function;
 import java.util.stream.Collectors;
@@ -36,12 +40,43 @@ final class ConfigurationChecks {
         this.around = around;
     }
 
+    /** A mistake in the files that this daemon has not read, or not accepted. */
+    void files(Findings found) throws IOException {
+        try {
+            around.configuration().examine();
+        } catch (FailedException e) {
+            found.wrong(e.refusal().precededBy("no daemon starts with the configuration: "));
+        }
+    }
+
     /** Cordoned and shareable GPUs in the configuration that this host does not have. */
     void cordon(Findings found) throws IOException {
         List<Gpu> gpus = HostDriver.read(around.host()).gpus();
         unknown("cordon", around.leases().rules().cordonsNothing(gpus), found);
         unknown("shareable", around.leases().rules().sharesNothing(gpus), found);
+        silent(gpus, found);
         found.okIfNothingElse("every GPU under cordon in the configuration is present");
+    }
+
+    /** GPUs of which nobody gets a share, since NVML has never reported their memory. */
+    private void silent(List<Gpu> gpus, Findings found) {
+        Map<String, Health> known = around.health().all();
+        String silent =
+                gpus.stream()
+                        .filter(around.leases().rules()::shares)
+                        .filter(gpu ->
+                                Optional.ofNullable(known.get(gpu.uuid()))
+                                        .flatMap(Health::reportedAt)
+                                        .isEmpty())
+                        .map(GpuText::name)
+                        .collect(Collectors.joining(", "));
+        if (!silent.isEmpty()) {
+            found.hint(
+                    "nobody gets a share (shareable) of "
+                            + silent
+                            + ": NVML does not report the memory",
+                    "'journalctl -u jnvdocker' says why; nvidia-smi uses NVML as well");
+        }
     }
 
     /**

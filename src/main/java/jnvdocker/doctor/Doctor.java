@@ -13,6 +13,7 @@ import jnvdocker.request.GpuRequest;
 import jnvdocker.volume.DriverVolumeStore;
 import jnvdocker.volume.GpuHost;
 
+import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
@@ -29,6 +30,15 @@ public final class Doctor {
     private final List<Examination> examinations;
     private final Duration limit;
 
+    /** The files of the configuration, as they are now. */
+    @FunctionalInterface
+    public interface Configuration {
+        /**
+         * @throws IOException naming the mistake with which no daemon starts
+         */
+        void examine() throws IOException;
+    }
+
     /** The objects that the checks examine. */
     public record Surroundings(
             GpuHost gpuHost,
@@ -42,6 +52,7 @@ public final class Doctor {
             RuntimeInstaller runtimes,
             BooleanSupplier cdiNvidia,
             Supplier<Set<ContainerOwner.Trust>> trustedOwners,
+            Configuration configuration,
             KubernetesFacts kubernetes,
             DaemonFacts daemon) {
         Host host() {
@@ -87,6 +98,7 @@ public final class Doctor {
                 new Check("proxy", new ProxyCheck(around)::findings),
                 new Check("mesos", mesos::findings),
                 new Check("kubernetes", kubernetes::findings),
+                new Check("configuration", configuration::files),
                 new Check("sharing", configuration::sharing),
                 new Check("cordon", configuration::cordon),
                 new Check("limits", configuration::limits),

@@ -59,10 +59,9 @@ public record RuntimeHost(
     @FunctionalInterface
     public interface Reload {
         /**
-         * @return the file
          * @throws IOException naming the mistake; the previous settings stay in force then
          */
-        Path perform() throws IOException;
+        void perform() throws IOException;
     }
 
     /** How each that was laid out fares. */

@@ -444,6 +444,7 @@ class JsonDocumentsTest {
                                                 directory.resolve("wake"))),
                                 () -> true,
                                 Set::of,
+                                () -> {},
                                 TestingKubernetes.none(directory),
                                 new DaemonFacts(
                                         false,

@@ -781,6 +781,40 @@ class DoctorTest extends WantedEngineTest {
         Lab.await(() -> lab.registry().live().isEmpty() ? List.of() : List.of("a lease"));
     }
 
+    /** The daemon that runs has the settings of before, and the next one would not start. */
+    @Test
+    void mistakeInTheConfigurationIsFoundBeforeTheNextStart() {
+        assertEquals(List.of(), found("configuration"));
+        try {
+            lab.daemon().config("max_gpu_per_user = 1\n");
+            String found = found("configuration").getFirst();
+            assertTrue(
+                    found.startsWith("wrong: no daemon starts with the configuration: ")
+                            && found.endsWith(
+                                    ":1: unknown key 'max_gpu_per_user'; did you mean"
+                                            + " max_gpus_per_user?"),
+                    found);
+        } finally {
+            lab.configure("");
+        }
+        assertEquals(List.of(), found("configuration"));
+    }
+
+    @Test
+    void shareableGpuWithoutNvmlIsFound() {
+        lab.configure("shareable = ['1']\n");
+        try {
+            assertEquals(
+                    List.of(
+                            "hint: nobody gets a share (shareable) of GPU 1 (GPU-5c1a1003): NVML"
+                                    + " does not report the memory; 'journalctl -u jnvdocker' says"
+                                    + " why; nvidia-smi uses NVML as well"),
+                    found("cordon"));
+        } finally {
+            lab.configure("");
+        }
+    }
+
     @Test
     void cordonOfNoGpuOfThisHostIsFound() {
         lab.configure("cordon = [1, 7, 'GPU-abc']\n");

@@ -15,6 +15,7 @@ import java.io.IOException;
 import java.nio.file.Path;
 import java.util.List;
 import java.util.Set;
+import java.util.stream.Collectors;
 
 @Command(
         name = "reload",
@@ -35,11 +36,21 @@ public final class GpuReload extends OwnCommand {
     /**
      * What was read.
      *
+     * @param files in their order
      * @param groups those of the host that limits name
      */
-    public record Read(Path file, Set<String> groups) {
+    public record Read(List<Path> files, Set<String> groups) {
         public Read {
+            files = List.copyOf(files);
             groups = Set.copyOf(groups);
+        }
+
+        /** The files, for people. */
+        public String text() {
+            return "read the configuration again: "
+                    + (files.isEmpty()
+                            ? "there is no file"
+                            : files.stream().map(Path::toString).collect(Collectors.joining(", ")));
         }
 
         /** What has no effect, for people. */
@@ -71,7 +82,7 @@ public final class GpuReload extends OwnCommand {
     public Outcome call() throws RefusedException, IOException {
         Caller.refuseUnlessRoot(request, "reload the configuration");
         Read read = reload.perform();
-        print("read " + read.file() + " again");
+        print(read.text());
         read.warnings().forEach(warning -> warn("jnvdocker: warning: " + warning));
         return Outcome.OK;
     }
