@@ -38,16 +38,24 @@ public final class CommandGroup {
     private static final String STOP = "'docker stop CONTAINER', or 'jnvdocker gpu cancel JOB'";
     private static final String WAIT = "'jnvdocker run --gpu-wait', or queue";
 
-    /** Words of similar programs, and what does the same here, beside {@link #SHOWING}. */
+    private static final String AGAIN = "'docker rm CONTAINER', then 'jnvdocker run'";
+
+    /**
+     * Words of similar programs and of commands that were retired, and what does the same here,
+     * beside {@link #SHOWING}; an option with the name of its command.
+     */
     private static final Map<String, String> OF_OTHERS =
             Map.ofEntries(
                     Map.entry("drain", "cordon"),
+                    Map.entry("history --chart", "page"),
                     Map.entry("info", "ls"),
                     Map.entry("kill", STOP),
                     Map.entry("log", "history"),
                     Map.entry("logs", "history"),
+                    Map.entry("remake", AGAIN),
                     Map.entry("reserve", "book"),
                     Map.entry("stop", STOP),
+                    Map.entry("topology", "ls --topology"),
                     Map.entry("undrain", "uncordon"),
                     Map.entry("users", "ls, or history"),
                     Map.entry("wait", WAIT));
@@ -212,9 +220,10 @@ public final class CommandGroup {
         // Picocli compares pairs of letters: of those of lss, refusals has one as well as ls.
         List<String> nearest = Typo.of(word, names);
         Set<String> meant = new LinkedHashSet<>(nearest.isEmpty() ? e.getSuggestions() : nearest);
-        if (names.contains(SHOWING) && OF_OTHERS.containsKey(word)) {
+        String known = commands.isEmpty() ? e.getCommandLine().getCommandName() + " " + word : word;
+        if ((commands.isEmpty() || names.contains(SHOWING)) && OF_OTHERS.containsKey(known)) {
             meant.clear();
-            meant.add(OF_OTHERS.get(word));
+            meant.add(OF_OTHERS.get(known));
         }
         meant.removeIf(name -> commands.containsKey(name) && !names.contains(name));
         // No harmless command is suggested instead: it may be the opposite.

@@ -256,6 +256,13 @@ class FirstUseTest extends OneHostTest {
         assertNoSuchCommand("stop", stop);
         assertNoSuchCommand("kill", stop);
         assertNoSuchCommand("unistall", "");
+        assertNoSuchCommand("topology", " (did you mean ls --topology?)");
+        assertNoSuchCommand(
+                "remake", " (did you mean 'docker rm CONTAINER', then 'jnvdocker run'?)");
+        assertEquals(
+                "jnvdocker: unknown option: --chart (did you mean page?); see 'jnvdocker gpu"
+                        + " history --help'\n",
+                daemon.jnvdocker("gpu", "history", "--chart").run().err());
         assertEquals(
                 "jnvdocker: no such command: unistall; see 'jnvdocker runtime --help'\n",
                 daemon.jnvdocker("runtime", "unistall").run().err());
