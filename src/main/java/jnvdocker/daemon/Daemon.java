@@ -124,7 +124,7 @@ final class Daemon implements AutoCloseable {
         LeaseParts parts = LeaseParts.open(world, new MesosKind(world.processes()), podKind);
         PodLeases pods = new PodLeases(parts, world.pace(), podKind);
         started.push(parts);
-        started.push(parts.keep());
+        started.push(parts.keep(world.pace()));
         started.push(parts.queueKeeper().start());
         started.push(
                 Notifier.start(

@@ -247,8 +247,8 @@ public record LeaseParts(
     }
 
     /** Starts the thread that ends leases, and removes what they leave behind. */
-    public Keeper keep() {
-        LostGroups groups = new LostGroups(registry);
+    public Keeper keep(Pace pace) {
+        LostGroups groups = new LostGroups(registry, pace);
         keeper.after(_ -> groups.removeInTurn());
         return keeper.start();
     }

@@ -1,5 +1,6 @@
 package jnvdocker.keeper;
 
+import jnvdocker.holder.Pace;
 import jnvdocker.holder.ProgramGroup;
 import jnvdocker.process.ProcessGroup;
 import jnvdocker.registry.LeaseRegistry;
@@ -25,16 +26,19 @@ public final class LostGroups {
     private static final Duration PERIOD = Duration.ofMinutes(2);
 
     private final LeaseRegistry registry;
-    private long next = System.nanoTime();
+    private final Pace pace;
+    private long next;
 
-    public LostGroups(LeaseRegistry registry) {
+    public LostGroups(LeaseRegistry registry, Pace pace) {
         this.registry = registry;
+        this.pace = pace;
+        next = pace.nanos();
     }
 
     /** Removes them at the first call, and then every two minutes at most. */
     public void removeInTurn() throws IOException {
-        if (System.nanoTime() - next >= 0) {
-            next = System.nanoTime() + PERIOD.toNanos();
+        if (pace.nanos() - next >= 0) {
+            next = pace.nanos() + PERIOD.toNanos();
             remove();
         }
     }

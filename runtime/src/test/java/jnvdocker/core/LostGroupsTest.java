@@ -7,6 +7,7 @@ import static jnvdocker.lease.TestingLeases.B;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import jnvdocker.attack.Attack;
+import jnvdocker.holder.Pace;
 import jnvdocker.keeper.LostGroups;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.TestingLeases;
@@ -88,7 +89,7 @@ class LostGroupsTest {
         Process process = new ProcessBuilder("sleep", "1000").start();
         try {
             Files.writeString(used.resolve("cgroup.procs"), String.valueOf(process.pid()));
-            new LostGroups(registry).remove();
+            new LostGroups(registry, Pace.REAL).remove();
         } finally {
             process.destroyForcibly().waitFor();
         }

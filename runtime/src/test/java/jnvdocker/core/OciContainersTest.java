@@ -230,6 +230,7 @@ class OciContainersTest extends SimulatedWorldTest {
                             () -> TestingParts.take(opened, creation, List.of(TestingLeases.A)));
             assertTrue(why.getMessage().contains(" was released by force"), why.getMessage());
             assertEquals(List.of(), opened.leases().live());
+            assertEquals(List.of(), new ClaimFiles(other).ids());
         }
     }
 

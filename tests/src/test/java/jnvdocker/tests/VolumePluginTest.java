@@ -131,6 +131,24 @@ class VolumePluginTest {
                 result::toString);
     }
 
+    /** Docker repeats for half a minute what it cannot send. */
+    @Test
+    void volumeWithTooManyOptionsIsRefusedAtOnce() {
+        for (int options : new int[] {100, 1000}) {
+            List<Object> words =
+                    new ArrayList<>(List.of("volume", "create", "-d", "nvidia-docker"));
+            for (int i = 0; i < options; i++) {
+                words.add("--opt=o" + i + "=" + "x".repeat(1000));
+            }
+            words.add("nvidia_driver_999.2");
+            long begun = System.nanoTime();
+            Command.Result result = engine.docker(words.toArray()).run();
+            assertEquals(1, result.exitCode());
+            assertTrue(result.err().contains("; give the volume fewer options"), result::toString);
+            assertTrue(System.nanoTime() - begun < 10_000_000_000L, result::toString);
+        }
+    }
+
     @Test
     void namesThatAreNotOursAreRefusedInTheWordsOfNvidiaDocker() {
         for (String[] wrong :

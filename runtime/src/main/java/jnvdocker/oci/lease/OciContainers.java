@@ -346,30 +346,29 @@ public final class OciContainers {
         if (creation.reservation().isPresent()) {
             registry.claims().named(creation.reservation().get(), ref);
         }
-        Lease lease = held(given.get().claim());
+        Lease lease = given.get();
         try {
             files.write(lease);
-        } catch (IOException e) {
+            refuseReleased(lease.claim());
+        } catch (IOException | RefusedException e) {
+            // Nothing else would delete the files of a claim that was forgotten meanwhile.
             reservations.cancel(lease.claim());
             throw e;
         }
-        held(lease.claim());
         return given;
     }
 
     /**
-     * The lease that a claim was just given.
-     *
-     * @throws RefusedException when it was released by force meanwhile
+     * @throws RefusedException when the lease that a claim was just given was released by force
      */
-    private Lease held(Claim claim) throws RefusedException, IOException {
-        return registry.liveOf(claim.id())
-                .orElseThrow(() ->
-                        new RefusedException(
-                                LeaseText.names(claim.gpus())
-                                        + (claim.gpus().size() == 1 ? " was" : " were")
-                                        + " released by force while the container was created",
-                                "start it again"));
+    private void refuseReleased(Claim claim) throws RefusedException, IOException {
+        if (registry.liveOf(claim.id()).isEmpty()) {
+            throw new RefusedException(
+                    LeaseText.names(claim.gpus())
+                            + (claim.gpus().size() == 1 ? " was" : " were")
+                            + " released by force while the container was created",
+                    "start it again");
+        }
     }
 
     private static Set<String> had(Optional<Lease> last) {

@@ -53,7 +53,9 @@ import java.util.concurrent.atomic.AtomicBoolean;
  */
 public final class PluginServer implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(PluginServer.class);
-    private static final int MAX_REQUEST = 1 << 20;
+
+    /** The limit of a request in bytes: a user can give a volume any number of options. */
+    private static final int MAX_REQUEST = 64 << 10;
 
     /** dockerd sends a request as soon as it has connected. */
     private static final Duration PATIENCE = Duration.ofSeconds(10);
@@ -68,6 +70,9 @@ public final class PluginServer implements AutoCloseable {
     private static final String TOO_MUCH =
             "{\"Err\":\"jnvdockerd has too much to do for docker at the moment; see its log"
                     + " (journalctl -u jnvdocker), then try again\"}";
+    private static final String TOO_LONG =
+            "{\"Err\":\"the request is too long: it has more than %d bytes; give the volume fewer"
+                    + " options\"}";
     private static final String ACCEPTED = "application/vnd.docker.plugins.v1";
     private static final String CONTENT_TYPE = "application/vnd.docker.plugins.v1+json";
 
@@ -195,7 +200,8 @@ public final class PluginServer implements AutoCloseable {
         @Override
         protected void handleOversizedMessage(
                 ChannelHandlerContext context, HttpMessage oversized) {
-            context.writeAndFlush(response(HttpResponseStatus.REQUEST_ENTITY_TOO_LARGE, ""))
+            String text = TOO_LONG.formatted(MAX_REQUEST) + "\n";
+            context.writeAndFlush(response(HttpResponseStatus.REQUEST_ENTITY_TOO_LARGE, text))
                     .addListener(ChannelFutureListener.CLOSE);
         }
     }

@@ -29,9 +29,6 @@ public final class VolumePlugin {
     private static final Logger LOG = LoggerFactory.getLogger(VolumePlugin.class);
     private static final int MAX_NAME = 255;
 
-    /** The limit of a request in bytes: a user can give a volume any number of options. */
-    private static final int MOST = 64 << 10;
-
     private final List<PluginVolumes> kinds;
     private final ObjectMapper json = mapper();
     private volatile boolean stopped;
@@ -165,11 +162,6 @@ public final class VolumePlugin {
                             + ": jnvdockerd was restarted before it had answered, and docker has"
                             + " sent another request without a volume's name",
                     "try again");
-        }
-        if (body.length > MOST) {
-            throw new RefusedException(
-                    verb + ": the request is too long: it has more than " + MOST + " bytes",
-                    "give the volume fewer options");
         }
         Request request;
         try {

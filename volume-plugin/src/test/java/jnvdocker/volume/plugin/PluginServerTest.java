@@ -164,30 +164,34 @@ class PluginServerTest {
     }
 
     @Test
-    void requestOfAMebibyteIsRead() throws IOException {
+    void requestOf64KibibytesIsRead() throws IOException {
         String body = "{\"Name\":\"test_1.2\",\"x\":\"%s\"}";
-        String full = body.formatted("x".repeat((1 << 20) - body.length() + 2));
-        assertEquals(1 << 20, full.length());
+        String full = body.formatted("x".repeat((64 << 10) - body.length() + 2));
+        assertEquals(64 << 10, full.length());
         try (RawHttp http = new RawHttp(socket)) {
             assertEquals(200, http.query("VolumeDriver.Create", full).status());
         }
     }
 
+    /** Any member of the group can have docker send some at a time. */
     @ParameterizedTest
     @ValueSource(
             strings = {
-                "Content-Length: 1048577\r\n\r\n{",
+                "Content-Length: 65537\r\n\r\n{",
                 "Content-Length: 99999999999\r\n\r\n{",
                 "Content-Length: 99999999999\r\nExpect: 100-continue\r\n\r\n",
-                "Transfer-Encoding: chunked\r\n\r\n100001\r\n"
+                "Transfer-Encoding: chunked\r\n\r\n10001\r\n"
             })
     void tooMuchIsRefusedBeforeAllOfItComesAndEndsTheConnection(String rest) throws IOException {
         try (RawHttp http = new RawHttp(socket)) {
             http.send("POST /VolumeDriver.Create HTTP/1.1\r\nHost:\r\n" + rest);
             if (rest.startsWith("Transfer")) {
-                http.send("x".repeat((1 << 20) + 1));
+                http.send("x".repeat((64 << 10) + 1));
             }
-            assertEquals(413, http.answer().status());
+            RawHttp.Answer answer = http.answer();
+            assertEquals(413, answer.status());
+            // Netty itself answers a client that asks first, as docker does not.
+            assertEquals(!rest.contains("Expect"), answer.body().contains("fewer options"));
             assertTrue(http.isClosed());
         }
         assertServed();

@@ -58,19 +58,6 @@ class VolumePluginTest {
         assertAnswer("{'Err': ''}", "VolumeDriver.Create", "{'Name': 'test_1.2'" + more + "}");
     }
 
-    /** Any member of the group can have docker send some at a time. */
-    @Test
-    void createWithTooManyOptionsIsRefused() throws IOException {
-        String options = "'a': '', ".repeat(10_000);
-        String message =
-                answer(
-                                "VolumeDriver.Create",
-                                "{'Name': 'test_1.2', 'Opts': {" + options + "'b': ''}}")
-                        .get("Err")
-                        .asText();
-        assertTrue(message.contains(": the request is too long: "), message);
-    }
-
     @Test
     void stoppedItServesExistingVolumesAndMakesNoMore() throws IOException {
         create("test_1.2", "{}");
