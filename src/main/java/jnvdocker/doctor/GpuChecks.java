@@ -2,6 +2,7 @@ package jnvdocker.doctor;
 
 import jnvdocker.host.Gpu;
 import jnvdocker.host.HostDriver;
+import jnvdocker.lease.Claim;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.text.GpuText;
@@ -11,16 +12,19 @@ import jnvdocker.lease.text.Owners;
 import jnvdocker.nvml.GpuHealth.Health;
 import jnvdocker.process.OpenDevices;
 import jnvdocker.use.GpuUse;
+import jnvdocker.words.Indices;
 import jnvdocker.words.Quote;
 import jnvdocker.words.Span;
 
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.Collection;
 import java.util.List;
 import java.util.Locale;
 import java.util.Map;
 import java.util.Optional;
+import java.util.Set;
 import java.util.TreeMap;
 import java.util.stream.Collectors;
 
@@ -162,10 +166,60 @@ final class GpuChecks {
 
     /** Unmanaged use of GPUs. */
     void others(Findings found) throws IOException {
-        for (GpuStatus gpu : status()) {
-            gpu.unmanaged().forEach(use -> add(gpu, use, found));
+        List<GpuStatus> all = status();
+        Collection<List<GpuUse>> lost = lost(all);
+        Set<Optional<String>> told =
+                lost.stream().map(uses -> container(uses.getFirst())).collect(Collectors.toSet());
+        for (GpuStatus gpu : all) {
+            gpu.unmanaged().stream()
+                    .filter(use -> use.kind() != GpuUse.Kind.CLAIM)
+                    .filter(use -> use.container().isEmpty() || !told.contains(container(use)))
+                    .forEach(use -> add(gpu, use, found));
         }
+        lost.forEach(uses -> addLost(uses, found));
         found.okIfNothingElse("nobody uses a GPU without a lease");
+    }
+
+    /**
+     * The uses of those whose leases were lost, or are held by others: each has one for every GPU
+     * that may be its own.
+     */
+    static Collection<List<GpuUse>> lost(List<GpuStatus> all) {
+        return all.stream()
+                .flatMap(gpu -> gpu.unmanaged().stream())
+                .filter(use -> use.kind() == GpuUse.Kind.CLAIM)
+                .collect(
+                        Collectors.groupingBy(
+                                use -> use.process().orElseThrow().id().pid(),
+                                TreeMap::new,
+                                Collectors.toList()))
+                .values();
+    }
+
+    private static Optional<String> container(GpuUse use) {
+        return LeaseText.containerId(use).or(() -> use.process().flatMap(GpuUse.User::containerId));
+    }
+
+    private static void addLost(List<GpuUse> uses, Findings found) {
+        GpuUse use = uses.getFirst();
+        Optional<String> container = container(use);
+        found.wrong(
+                (uses.size() == 1
+                                ? GpuText.name(use.gpu()) + " counts"
+                                : "GPUs "
+                                        + Indices.numbers(
+                                                uses.stream().map(it -> it.gpu().number()))
+                                        + " count")
+                        + " as used by process "
+                        + LeaseText.name(use)
+                        + container.map(id -> " of container " + Claim.shortId(id)).orElse("")
+                        + ": "
+                        + LeaseText.how(use),
+                "end it ("
+                        + container
+                                .map(id -> "docker rm -f " + Claim.shortId(id))
+                                .orElse("kill" + pid(use))
+                        + "), and run it again: nobody else gets the GPUs before");
     }
 
     private static void add(GpuStatus gpu, GpuUse use, Findings found) {

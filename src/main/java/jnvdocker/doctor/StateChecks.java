@@ -14,6 +14,7 @@ import java.nio.file.Path;
 import java.util.Locale;
 import java.util.Optional;
 import java.util.Set;
+import java.util.StringJoiner;
 
 /** Checks the data of this daemon on disk. */
 final class StateChecks {
@@ -126,6 +127,7 @@ final class StateChecks {
             return;
         }
         found.ok("it can be read, and has " + (live == 1 ? "1 live lease" : live + " live leases"));
+        lost(found);
         try (var files = Files.newDirectoryStream(around.daemon().state(), DAMAGED)) {
             for (Path file : files) {
                 found.hint(
@@ -134,6 +136,30 @@ final class StateChecks {
                                 + file,
                         "check that disk's health, and rm " + file + "*");
             }
+        }
+    }
+
+    /** A registry that was not there when the daemon started, though GPUs were held. */
+    private void lost(Findings found) throws IOException {
+        long known = around.leases().counts().now().recovered();
+        int unknown =
+                GpuChecks.lost(around.leases().status(HostDriver.gpusIfAny(around.host()))).size();
+        if (around.leases().isRegistryNew() && known + unknown > 0) {
+            StringJoiner holders = new StringJoiner(", and ");
+            if (known > 0) {
+                holders.add((known == 1 ? "1 lease is" : known + " leases are") + " known again");
+            }
+            if (unknown > 0) {
+                holders.add((unknown == 1 ? "1 holder has" : unknown + " holders have") + " none");
+            }
+            found.hint(
+                    "the registry was lost while GPUs were held: "
+                            + holders
+                            + "; history, bookings, cordons by command and time limits are lost",
+                    "cordon and book again"
+                            + (unknown == 0
+                                    ? ""
+                                    : ", and end the holders that check others names"));
         }
     }
 }

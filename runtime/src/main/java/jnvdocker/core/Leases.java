@@ -400,6 +400,11 @@ public final class Leases {
         registry.examine();
     }
 
+    /** Whether there was no registry when the daemon started: it is new, or was lost. */
+    public boolean isRegistryNew() {
+        return registry.isNew();
+    }
+
     /** The leases that GPUs are held under, the oldest first. */
     public List<Lease> live() throws IOException {
         endReservations();

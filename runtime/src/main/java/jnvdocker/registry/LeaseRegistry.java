@@ -12,6 +12,7 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.SQLException;
 import java.time.Instant;
@@ -39,6 +40,7 @@ public final class LeaseRegistry implements AutoCloseable {
     private final String boot;
     private final BootTime time;
     private final RandomGenerator random;
+    private final boolean isNew;
     private final Changes changes = new Changes();
     private boolean following;
 
@@ -52,8 +54,10 @@ public final class LeaseRegistry implements AutoCloseable {
             String boot,
             BootTime time,
             RandomGenerator random,
-            Ledger ledger) {
+            Ledger ledger,
+            boolean isNew) {
         this.database = database;
+        this.isNew = isNew;
         this.ledger = ledger;
         this.claims = new ClaimStore(database, this::present, boot, time);
         this.requests = new ClaimRequests(database, claims, time);
@@ -77,6 +81,7 @@ public final class LeaseRegistry implements AutoCloseable {
     public static LeaseRegistry open(
             Path directory, String boot, HostClock clock, RandomGenerator random)
             throws IOException {
+        boolean isNew = Files.notExists(directory.resolve(RegistryDatabase.NAME));
         RegistryDatabase database = RegistryDatabase.open(directory);
         BootTime time;
         Ledger ledger;
@@ -87,7 +92,12 @@ public final class LeaseRegistry implements AutoCloseable {
             database.close();
             throw e;
         }
-        return new LeaseRegistry(database, boot, time, random, ledger);
+        return new LeaseRegistry(database, boot, time, random, ledger, isNew);
+    }
+
+    /** Whether there was no file of it when it was opened. */
+    public boolean isNew() {
+        return isNew;
     }
 
     /** Notifies a listener of every lease that begins or ends. */

@@ -42,7 +42,7 @@ import java.util.zip.CRC32;
  */
 public final class RegistryDatabase implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(RegistryDatabase.class);
-    private static final String NAME = "registry.db";
+    static final String NAME = "registry.db";
 
     private static final int READERS = 2;
     private static final String RESTART =
