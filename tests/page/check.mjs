@@ -5,17 +5,18 @@
  *
  * MEMBER and OTHER are URLs of the daemon's socket through ssh, as a member of its group and as another user; TCP is
  * its address without names; LARGE is the page of a daemon with 16 GPUs and 20,000 leases; pictures go to DIRECTORY.
- * The environment is that of the daemon; JNVDOCKER is the path of the command, MEMBER the member's name. Each line of output is a check.
+ * The environment is that of the daemon; JNVDOCKER is the path of the command, MACHINE the file of its simulated GPUs,
+ * MEMBER the member's name. Each line of output is a check.
  */
 
 import assert from "node:assert/strict";
 import { execFileSync, spawn, spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { launch, open, PHONE, pictures, WIDE } from "./browser.mjs";
 
 const [member, other, tcp, large, directory] = process.argv.slice(2);
-const { JNVDOCKER: jnvdocker, MEMBER: user } = process.env;
+const { JNVDOCKER: jnvdocker, MACHINE: machine, MEMBER: user } = process.env;
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 const PATIENCE = { timeout: 60_000, polling: 200 };
 
@@ -55,6 +56,18 @@ async function text(page, selector, words) {
     selector,
     words,
   );
+}
+
+/** Changes the simulated GPUs, at once. */
+function simulate(text) {
+  writeFileSync(`${machine}.new`, text);
+  renameSync(`${machine}.new`, machine);
+}
+
+/** What the row of a GPU has below Since. */
+async function since(page, index) {
+  const cells = await all(page, '.now tbody tr:not(.why) td[data-title="Since"]');
+  return cells[index];
 }
 
 async function all(page, selector) {
@@ -118,6 +131,28 @@ const checks = {
     execFileSync(jnvdocker, ["gpu", "uncordon", "6"]);
     await row(page, 6, "free");
     await text(page, ".legend", "used without a lease");
+  },
+
+  async sinceIsThatOfTheState(page) {
+    assert.match(await since(page, 6), /[hd]$|h\d+m$/, "it was idle before the daemon started");
+    execFileSync(jnvdocker, ["gpu", "cordon", "6"]);
+    await row(page, 6, "cordoned");
+    assert.match(await since(page, 6), /^\d\d:\d\d \d+s$/);
+    const sound = readFileSync(machine, "utf8");
+    simulate(sound.replace(/(?:^gpu [^]*?){7}\n/m, "$&error nvmlDeviceGetTemperature 15\n"));
+    await row(page, 6, "sick", "lost");
+    assert.match(await since(page, 6), /^\d\d:\d\d \d+s$/);
+    simulate(sound);
+    await row(page, 6, "cordoned");
+    execFileSync(jnvdocker, ["gpu", "uncordon", "6"]);
+    await row(page, 6, "free");
+  },
+
+  async heatAndTheTimeOfTheFiguresAreShown(page) {
+    await page.click(".now .open");
+    await text(page, ".now .why", "61 °C, 391.25 W");
+    await page.click(".now .open");
+    assert.match(await page.$eval("#updated", (it) => it.innerText), /^Updated \d\d:\d\d\.$/);
   },
 
   async bookingIsShown(page) {

@@ -6,7 +6,7 @@
  * @typedef {{since: string, at_least: boolean, source: string, memory: number|null}} Idle
  * @typedef {{index: number, instance: number|null, uuid: string|null, parent: string|null,
  *   model: string|null, node: string|null, pci_address: string|null, state: string,
- *   idle_since: string|null, lease: number|null, since: string|null, due: string|null,
+ *   idle_since: string|null, state_since: string|null, lease: number|null, since: string|null, due: string|null,
  *   overdue: boolean, claim: string|null, user: string|null, uid: number|null,
  *   container_id: string|null, container_name: string|null, image: string|null,
  *   command: string|null, pod: string|null, pid: number|null, figures: Figures|null,

@@ -151,8 +151,8 @@ function model(name) {
 
 /** @param {Gpu} gpu */
 function since(gpu) {
-  // Since when a cordoned or sick GPU is so, its note says.
-  const at = gpu.since ?? (gpu.state === "free" ? gpu.idle_since : null);
+  // A cordoned GPU has an idle time, too.
+  const at = gpu.since ?? gpu.state_since ?? (gpu.state === "free" ? gpu.idle_since : null);
   if (at === null) {
     return ["–"];
   }

@@ -2,6 +2,7 @@ package jnvdocker.host;
 
 import jnvdocker.words.Refusal;
 
+import java.time.Instant;
 import java.util.Comparator;
 import java.util.Optional;
 
@@ -18,6 +19,7 @@ import java.util.Optional;
  * @param pciAddress {@code 0000:07:00.0}, lower case
  * @param model {@code NVIDIA A100-SXM4-40GB}
  * @param trouble the fault for which it cannot be given out, and what to do; empty when it has none
+ * @param troubleSince when it got the fault; empty where that is not known
  * @param part the part of the GPU that it is; empty for a whole one
  */
 public record Gpu(
@@ -27,6 +29,7 @@ public record Gpu(
         String pciAddress,
         String model,
         Optional<Refusal> trouble,
+        Optional<Instant> troubleSince,
         Optional<Part> part) {
     /** By index, and the instances of a GPU by their numbers. */
     public static final Comparator<Gpu> ORDER =
@@ -35,6 +38,18 @@ public record Gpu(
 
     static final String UNKNOWN = "?";
     private static final String REMEDY = "check the kernel log (dmesg | grep -i nvrm)";
+
+    /** A GPU whose fault has no time. */
+    public Gpu(
+            int index,
+            String uuid,
+            int minor,
+            String pciAddress,
+            String model,
+            Optional<Refusal> trouble,
+            Optional<Part> part) {
+        this(index, uuid, minor, pciAddress, model, trouble, Optional.empty(), part);
+    }
 
     /** A whole GPU. */
     public Gpu(
@@ -60,7 +75,16 @@ public record Gpu(
 
     /** A copy with a fault. */
     public Gpu with(Refusal fault) {
-        return new Gpu(index, uuid, minor, pciAddress, model, Optional.of(fault), part);
+        return with(fault, Optional.empty());
+    }
+
+    /**
+     * A copy with a fault.
+     *
+     * @param since empty where that is not known
+     */
+    public Gpu with(Refusal fault, Optional<Instant> since) {
+        return new Gpu(index, uuid, minor, pciAddress, model, Optional.of(fault), since, part);
     }
 
     /** Whether the driver says which it is: then it has a node, though it may have a fault. */

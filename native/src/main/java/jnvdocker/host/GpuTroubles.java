@@ -2,6 +2,7 @@ package jnvdocker.host;
 
 import jnvdocker.words.Refusal;
 
+import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 
@@ -11,6 +12,11 @@ public interface GpuTroubles {
     GpuTroubles NONE = _ -> Optional.empty();
 
     Optional<Refusal> of(Gpu gpu);
+
+    /** When a GPU got its fault; empty where that is not known. */
+    default Optional<Instant> since(Gpu gpu) {
+        return Optional.empty();
+    }
 
     /**
      * Root says that a GPU was reset, or has no fault. A fault that is there stays all the same.
@@ -29,6 +35,6 @@ public interface GpuTroubles {
     }
 
     private Gpu mark(Gpu gpu) {
-        return gpu.isSound() ? of(gpu).map(gpu::with).orElse(gpu) : gpu;
+        return gpu.isSound() ? of(gpu).map(fault -> gpu.with(fault, since(gpu))).orElse(gpu) : gpu;
     }
 }

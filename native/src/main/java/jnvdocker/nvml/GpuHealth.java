@@ -98,15 +98,23 @@ public final class GpuHealth implements GpuTroubles {
     }
 
     @Override
-    public synchronized Optional<Refusal> of(Gpu gpu) {
+    public Optional<Refusal> of(Gpu gpu) {
+        return worst(gpu).map(fault -> new Refusal(fault.what(), fault.remedy(gpu)));
+    }
+
+    @Override
+    public Optional<Instant> since(Gpu gpu) {
+        return worst(gpu).map(Fault::since);
+    }
+
+    private synchronized Optional<Fault> worst(Gpu gpu) {
         return Optional.ofNullable(states.get(gpu.pciAddress()))
                 .filter(state -> state.uuid.equals(gpu.wholeUuid()))
                 .map(this::faults)
                 .orElseGet(
                         () -> reported.of(gpu.wholeUuid()).map(Fault.class::cast).stream().toList())
                 .stream()
-                .findFirst()
-                .map(fault -> new Refusal(fault.what(), fault.remedy(gpu)));
+                .findFirst();
     }
 
     private List<Fault> faults(State state) {

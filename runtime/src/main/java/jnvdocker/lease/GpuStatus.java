@@ -53,6 +53,25 @@ public record GpuStatus(
         return verdict.cordon();
     }
 
+    /**
+     * When a GPU was cordoned or got its fault, if that is its state; empty where that is not
+     * known.
+     */
+    public Optional<Instant> stateSince() {
+        return switch (state) {
+            case CORDONED -> cordon().flatMap(GpuStatus::since);
+            case SICK -> gpu().troubleSince();
+            case FREE, RESERVED, HELD, STUCK, UNMANAGED, MISSING -> Optional.empty();
+        };
+    }
+
+    private static Optional<Instant> since(Cordon cordon) {
+        return switch (cordon) {
+            case Cordon.ByCommand(_, Instant since, _) -> Optional.of(since);
+            case Cordon.ByFile _ -> Optional.empty();
+        };
+    }
+
     /** The share that is held under the lease. */
     public Optional<Share> share() {
         return lease.flatMap(its -> its.share(gpu().uuid()));

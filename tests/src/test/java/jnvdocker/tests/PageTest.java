@@ -41,13 +41,14 @@ class PageTest {
     private static final String MEMBER = "games";
 
     private static DriverRoot host;
+    private static FakeNvml nvml;
     private static TestDaemon daemon;
     private static int port;
 
     @BeforeAll
     static void start() throws Exception {
         host = DriverRoot.make(DriverRoot.Release.DRIVER_535, 8);
-        FakeNvml.of(host, "a100x8");
+        nvml = FakeNvml.of(host, "a100x8");
         daemon = new TestDaemon(host);
         port = LoopbackPort.free().getPort();
         daemon.config(
@@ -138,6 +139,7 @@ class PageTest {
                             .in(tools)
                             .with(daemon.environment())
                             .with("JNVDOCKER", Project.tree().resolve("bin/jnvdocker"))
+                            .with("MACHINE", nvml.machine().toString())
                             .with("MEMBER", MEMBER)
                             .run();
             System.out.println(checked.out());

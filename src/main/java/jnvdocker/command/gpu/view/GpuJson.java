@@ -27,13 +27,14 @@ public record GpuJson(
         String pciAddress,
         String state,
         String idleSince,
+        String stateSince,
         Long lease,
         String since,
         String due,
         boolean overdue,
         @JsonUnwrapped HolderJson holder,
         Long shareBytes,
-        List<LeaseJson> shares,
+        List<ShareJson> shares,
         FiguresJson figures,
         GpuNotes.IdleJson idle,
         String note) {
@@ -55,6 +56,24 @@ public record GpuJson(
                     boxed(figures.temperature()),
                     power.isPresent() ? power.getAsInt() / 1000.0 : null);
         }
+    }
+
+    /**
+     * A share of the GPU.
+     *
+     * @param holding the lease that it is held under
+     * @param idle of its holder, who may use the GPU while others do not
+     */
+    public record ShareJson(@JsonUnwrapped LeaseJson holding, GpuNotes.IdleJson idle) {
+        private static ShareJson of(GpuStatus share, GpuNotes notes) {
+            return new ShareJson(
+                    LeaseJson.begun(share.lease().orElseThrow(), share.state()),
+                    idleJson(share, notes));
+        }
+    }
+
+    private static GpuNotes.IdleJson idleJson(GpuStatus status, GpuNotes notes) {
+        return notes.of(status).map(GpuNotes.IdleJson::of).orElse(null);
     }
 
     public static Integer boxed(OptionalInt number) {
@@ -82,6 +101,7 @@ public record GpuJson(
                 missing ? null : gpu.pciAddress(),
                 word(status.state()),
                 status.idleSince().map(Instant::toString).orElse(null),
+                status.stateSince().map(Instant::toString).orElse(null),
                 lease.map(Lease::id).orElse(null),
                 lease.map(Lease::since).map(Instant::toString).orElse(null),
                 lease.flatMap(Lease::due).map(Instant::toString).orElse(null),
@@ -90,10 +110,10 @@ public record GpuJson(
                 status.share().map(its -> its.amount().bytes()).orElse(null),
                 status.each().stream()
                         .filter(its -> its.share().isPresent())
-                        .map(its -> LeaseJson.begun(its.lease().orElseThrow(), its.state()))
+                        .map(its -> ShareJson.of(its, notes))
                         .toList(),
                 notes.figures(gpu).map(FiguresJson::of).orElse(null),
-                notes.of(status).map(GpuNotes.IdleJson::of).orElse(null),
+                idleJson(status, notes),
                 note.isEmpty() ? null : note);
     }
 

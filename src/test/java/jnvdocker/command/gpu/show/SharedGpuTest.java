@@ -3,6 +3,9 @@ package jnvdocker.command.gpu.show;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+
 import jnvdocker.command.gpu.JsonSchemas;
 import jnvdocker.command.gpu.view.GpuJson;
 import jnvdocker.command.gpu.view.GpuNotes;
@@ -140,6 +143,21 @@ class SharedGpuTest {
         assertTrue(
                 lines.get(2).matches("1 +bob .* no process of this holder has it open"),
                 lines::toString);
+    }
+
+    /** Alice computes meanwhile. */
+    @Test
+    void idleTimeOfTheSecondShareIsInTheDocument() throws Exception {
+        IdleHolder bobs = idle(BOBS, IdleSource.NODES, OptionalLong.empty());
+        GpuNotes notes = new GpuNotes(List.of(bobs), Map.of(), Samples.NOW);
+        String json = Json.line(List.of(GpuJson.of(SHARED, notes)));
+        JsonSchemas.check("gpu-ls", json);
+        JsonNode gpu = new ObjectMapper().readTree(json).path(0);
+        assertTrue(gpu.path("idle").isNull(), json);
+        assertTrue(gpu.path("shares").path(0).path("idle").isNull(), json);
+        assertEquals(
+                "2026-03-05T09:00:00Z",
+                gpu.path("shares").path(1).path("idle").path("since").asText());
     }
 
     @Test

@@ -30,6 +30,7 @@ class LeaseJsonTest {
                     "pci_address",
                     "state",
                     "idle_since",
+                    "state_since",
                     "lease",
                     "since",
                     "due",

@@ -98,6 +98,11 @@ public final class FakeNvml {
         return library;
     }
 
+    /** The file that says what the library reports; the library reads it at each call. */
+    public Path machine() {
+        return machine;
+    }
+
     private void write(String text) throws IOException {
         Path next = machine.resolveSibling("machine.new");
         Files.writeString(next, text);
