@@ -111,12 +111,12 @@ public final class Prune {
      */
     public synchronized void forRemake(DriverVersion loaded) throws RefusedException, IOException {
         DriverFiles.find(host, loaded);
-        leases.reservations().stop();
+        leases.grants().stop();
         try {
             refuseUsers();
             drivers.remove(DriverVolume.name(loaded));
         } finally {
-            leases.reservations().resume();
+            leases.grants().resume();
         }
     }
 

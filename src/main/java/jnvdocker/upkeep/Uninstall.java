@@ -108,7 +108,7 @@ public final class Uninstall {
     public synchronized Outcome run(Wish wish) throws RefusedException {
         Removed removed = new Removed(new ArrayList<>(), new ArrayList<>());
         boolean done = false;
-        leases.reservations().stop();
+        leases.grants().stop();
         plugin.stop();
         try {
             awaitCreations();
@@ -117,7 +117,7 @@ public final class Uninstall {
             if (obstacles.isEmpty()) {
                 remove(wish, containers, removed);
                 done = true;
-                leases.reservations().refuseWaiting();
+                leases.grants().refuseWaiting();
             }
             return new Outcome(obstacles, removed);
         } catch (RefusedException e) {
@@ -127,7 +127,7 @@ public final class Uninstall {
         } finally {
             if (!done) {
                 plugin.resume();
-                leases.reservations().resume();
+                leases.grants().resume();
                 pods.resume();
             }
         }

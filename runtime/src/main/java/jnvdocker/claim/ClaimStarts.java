@@ -245,7 +245,7 @@ public final class ClaimStarts {
 
         @Override
         public Optional<Grants.Answer<Mounted>> decide(
-                LeaseWriter leases, Map<String, List<GpuUse>> uses) {
+                LeaseWriter leases, Map<String, List<GpuUse>> uses) throws RefusedException {
             if (terms.isEmpty() && needsTerms(leases.holdings())) {
                 return Optional.of(new Grants.Granted<>(new Changed()));
             }
@@ -256,7 +256,8 @@ public final class ClaimStarts {
         }
 
         /** The claim's lease begins, or goes on, unless others have its GPUs. */
-        private Grants.Answer<Mounted> outcome(LeaseWriter leases, UnmanagedUses unmanaged) {
+        private Grants.Answer<Mounted> outcome(LeaseWriter leases, UnmanagedUses unmanaged)
+                throws RefusedException {
             Holdings holdings = leases.holdings();
             boolean again = past instanceof Past.Over(SeenEnd end) && keeper.endAsSeen(leases, end);
             Optional<Lease> own = again ? Optional.empty() : holdings.ofClaim(claim.id());
@@ -276,24 +277,19 @@ public final class ClaimStarts {
         }
 
         /** By the rules, since it follows on no other lease. */
-        private Grants.Answer<Mounted> first(LeaseWriter leases, UnmanagedUses unmanaged) {
-            Outcome choice;
-            try {
-                choice = choice(leases, unmanaged).of(Requested.of(claim, leases.time(claim)));
-            } catch (RefusedException e) {
-                return new Grants.Refused<>(() -> e);
-            }
-            return switch (choice) {
+        private Grants.Answer<Mounted> first(LeaseWriter leases, UnmanagedUses unmanaged)
+                throws RefusedException {
+            Optional<Duration> time = leases.time(claim);
+            return switch (choice(leases, unmanaged).of(Requested.of(claim, time))) {
                 case Outcome.Chosen _ ->
                         begin(
                                 leases,
-                                terms.orElseThrow()
-                                        .allowances()
-                                        .of(claim.owner())
-                                        .time(leases.time(claim)));
-                case Outcome.Taken taken -> new Grants.Blocked<>(List.of(), refusal(taken));
-                case Outcome.OverQuota over -> new Grants.Blocked<>(over.leases(), refusal(over));
-                case Outcome.Impossible why -> new Grants.Refused<>(refusal(why));
+                                terms.orElseThrow().allowances().of(claim.owner()).time(time));
+                case Outcome.Unmet why ->
+                        Grants.unmet(
+                                why,
+                                why instanceof Outcome.Taken ? List.of() : why.leases(),
+                                refusal(why));
             };
         }
 
@@ -302,8 +298,7 @@ public final class ClaimStarts {
                     .knowing(claim)
                     .choice(
                             leases.holdings().without(lease -> lease.claim().isBeside(claim)),
-                            unmanaged,
-                            List.of());
+                            unmanaged);
         }
 
         /** A process uses its GPUs since they were reserved. */

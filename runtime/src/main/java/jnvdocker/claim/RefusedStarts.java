@@ -320,7 +320,7 @@ public final class RefusedStarts {
                 registry.holdings().without(lease -> lease.claim().id().equals(claim.id()));
         UnmanagedUses unmanaged = unmanagedScan.unmanaged(seen, holdings, terms.rules());
         try {
-            GpuChoice choice = terms.knowing(claim).choice(holdings, unmanaged, queue.all());
+            GpuChoice choice = terms.knowing(claim).choice(holdings, unmanaged);
             return choice.of(Requested.of(claim, Optional.empty())) instanceof Outcome.Chosen;
         } catch (RefusedException e) {
             return false;

@@ -19,7 +19,6 @@ import jnvdocker.holder.PresentGpus;
 import jnvdocker.holder.Unleased;
 import jnvdocker.holder.UnmanagedScan;
 import jnvdocker.host.GpuTroubles;
-import jnvdocker.keeper.Cancellation;
 import jnvdocker.keeper.ClaimRemover;
 import jnvdocker.keeper.HolderStops;
 import jnvdocker.keeper.Keeper;
@@ -163,34 +162,23 @@ public record LeaseParts(
                             world.volumeDriver());
             HolderStops stops =
                     new HolderStops(registry, evidence, world.engine(), world.log(), world.pace());
-            Cancellation cancellation = new Cancellation(registry, keeper, remover);
-            Grants grants = new Grants(registry, supply, unmanagedScan, keeper, world.pace());
-            QueueKeeper queueKeeper =
-                    new QueueKeeper(
-                            registry,
-                            cancellation,
-                            queue,
-                            grants,
-                            keeper,
-                            supply,
-                            unmanagedScan,
-                            world.log(),
-                            world.pace());
-            Reservations reservations =
-                    new Reservations(
-                            registry,
-                            files,
-                            cancellation,
-                            keeper,
-                            queue,
-                            grants,
-                            supply,
-                            world.pace());
+            Reservations reservations = new Reservations(registry, files, keeper, remover);
+            Grants grants =
+                    new Grants(
+                            new Grants.Parts(
+                                    registry,
+                                    supply,
+                                    unmanagedScan,
+                                    keeper,
+                                    queue,
+                                    reservations,
+                                    world.pace()));
             ClaimUsers users = new ClaimUsers(world.engine(), new ContainerOwner(world.trusted()));
             return new LeaseParts(
                     registry,
                     new Leases(
                             registry,
+                            grants,
                             reservations,
                             keeper,
                             evidence,
@@ -220,7 +208,7 @@ public record LeaseParts(
                             world.log()),
                     reconciler,
                     keeper,
-                    queueKeeper,
+                    new QueueKeeper(grants, world.log()),
                     refusedStarts,
                     stops,
                     new ClaimPrune(
@@ -231,6 +219,7 @@ public record LeaseParts(
                             files,
                             evidence,
                             leftovers,
+                            grants,
                             reservations,
                             unmanagedScan,
                             world.troubles(),

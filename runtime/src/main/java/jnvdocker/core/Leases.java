@@ -9,6 +9,7 @@ import jnvdocker.decision.RecentRefusals;
 import jnvdocker.decision.RefusalReason;
 import jnvdocker.decision.UnavailableException;
 import jnvdocker.grant.Grant;
+import jnvdocker.grant.Grants;
 import jnvdocker.grant.Place;
 import jnvdocker.grant.Reservations;
 import jnvdocker.grant.Waiting;
@@ -87,6 +88,7 @@ public final class Leases {
 
     private static final Logger LOG = LoggerFactory.getLogger(Leases.class);
     private final LeaseRegistry registry;
+    private final Grants grants;
     private final Reservations reservations;
     private final Keeper keeper;
     private final Evidence evidence;
@@ -100,6 +102,7 @@ public final class Leases {
 
     Leases(
             LeaseRegistry registry,
+            Grants grants,
             Reservations reservations,
             Keeper keeper,
             Evidence evidence,
@@ -110,6 +113,7 @@ public final class Leases {
             String volumeDriver,
             DecisionLog log) {
         this.registry = registry;
+        this.grants = grants;
         this.reservations = reservations;
         this.keeper = keeper;
         this.evidence = evidence;
@@ -134,11 +138,15 @@ public final class Leases {
      */
     public Grant<Claim> take(Request request, Optional<Waiting> waits)
             throws RefusedException, IOException {
-        return new Grant<>(
-                reservations.take(request, waits).map(Lease::claim), reservations::cancel);
+        return new Grant<>(grants.take(request, waits).map(Lease::claim), reservations::cancel);
     }
 
-    /** The part that makes and ends the reservations of clients. */
+    /** The part that gives GPUs, and stops to do so. */
+    public Grants grants() {
+        return grants;
+    }
+
+    /** The part in which reservations of clients become something, or end. */
     public Reservations reservations() {
         return reservations;
     }
@@ -281,9 +289,9 @@ public final class Leases {
         List<GpuUse> seen = unmanagedScan.scan(gpus, UnmanagedScan.LIMIT);
         Holdings holdings = registry.holdings();
         List<Ticket> before = queue.before(supply.allowance(owner).rank());
-        Supply.Terms terms = supply.terms(gpus, owner, before);
+        Supply.Terms terms = supply.terms(gpus, List.of(owner), before);
         UnmanagedUses unmanaged = unmanagedScan.unmanaged(seen, holdings, terms.rules());
-        GpuChoice choice = terms.choice(holdings, unmanaged, before);
+        GpuChoice choice = terms.choice(holdings, unmanaged);
         int free = (int) choice.verdicts().stream().filter(Verdict::isFreeButForTheQueue).count();
         try {
             return switch (choice.of(new Requested(request, owner))) {
@@ -329,15 +337,11 @@ public final class Leases {
                 .findFirst();
     }
 
-    private static List<Owner> owners(List<Ticket> waiting) {
-        return waiting.stream().map(Ticket::owner).toList();
-    }
-
     private Board board(List<Gpu> shown, List<GpuUse> seen, Holdings holdings) throws IOException {
         List<Gpu> gpus = troubles.mark(shown);
-        Supply.Terms terms = supply.terms(gpus, owners(queue.all()));
+        Supply.Terms terms = supply.terms(gpus, List.of(), queue.all());
         UnmanagedUses unmanaged = unmanagedScan.unmanaged(seen, holdings, terms.rules());
-        GpuChoice choice = terms.choice(holdings, unmanaged, queue.all());
+        GpuChoice choice = terms.choice(holdings, unmanaged);
         GpuBoard board =
                 new GpuBoard(
                         holdings,

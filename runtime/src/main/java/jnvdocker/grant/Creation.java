@@ -2,9 +2,22 @@ package jnvdocker.grant;
 
 import jnvdocker.holder.Pace;
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimedGpu;
+import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.Holdings;
+import jnvdocker.lease.Lease;
+import jnvdocker.lease.Outcome;
+import jnvdocker.lease.Owner;
+import jnvdocker.lease.Requested;
+import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.registry.SeenEnd;
+import jnvdocker.request.GpuFilter;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.supply.Supply;
+import jnvdocker.words.RefusedException;
 
+import java.util.Collection;
+import java.util.List;
 import java.util.Optional;
 import java.util.Set;
 
@@ -33,5 +46,75 @@ public record Creation(
                 holdings.ofClaim(end.lease().claim().id())
                         .filter(lease -> lease.isStill(end.lease()))
                         .isPresent());
+    }
+
+    /**
+     * The holdings without the lease that is to end. One that is started again may be known to be
+     * another user's by then; those that the same user has beside it are in nobody's way.
+     */
+    Holdings others(Holdings all, Owner owner) {
+        return earlier(all)
+                .map(SeenEnd::lease)
+                .map(past ->
+                        all.without(lease ->
+                                lease.id() == past.id()
+                                        || past.claim().owner().isSameAs(owner)
+                                                && lease.claim().isBeside(past.claim())))
+                .orElse(all);
+    }
+
+    /**
+     * The GPUs of the lease that is to end, if they match the request. They were not given back, so
+     * that those who wait, and the rules for a new lease, do not count.
+     */
+    Optional<Outcome.Chosen> again(
+            Requested requested, Supply.Terms terms, Holdings all, UnmanagedUses unmanaged)
+            throws RefusedException {
+        Optional<SeenEnd> end = earlier(all);
+        if (end.isEmpty()) {
+            return Optional.empty();
+        }
+        Lease past = end.get().lease();
+        List<String> its = past.claim().gpus().stream().map(ClaimedGpu::uuid).toList();
+        GpuChoice choice =
+                terms.ofRestart(past.claim())
+                        .choice(others(all, requested.owner()).ofRestart(), unmanaged);
+        Outcome outcome =
+                switch (requested.request()) {
+                    case GpuRequest.Count count -> choice.of(among(its, count, requested));
+                    // Whatever has become of the one whose GPUs these were first.
+                    case GpuRequest.With _ ->
+                            choice.of(
+                                    requested.with(
+                                            new GpuRequest.Devices(its), requested.candidates()));
+                    case GpuRequest.All _, GpuRequest.None _, GpuRequest.Devices _ ->
+                            choice.of(requested);
+                };
+        return outcome instanceof Outcome.Chosen chosen
+                        && chosen.gpus().stream().allMatch(gpu -> its.contains(gpu.uuid()))
+                ? Optional.of(chosen)
+                : Optional.empty();
+    }
+
+    /** The outcome by a choice: of a number, those come first that it had. */
+    Outcome outcome(Requested requested, GpuChoice choice) throws RefusedException {
+        List<String> its =
+                had.stream()
+                        .filter(uuid ->
+                                requested.candidates().isEmpty()
+                                        || requested.candidates().contains(uuid))
+                        .toList();
+        return requested.request() instanceof GpuRequest.Count count
+                        && !its.isEmpty()
+                        && choice.of(among(its, count, requested)) instanceof Outcome.Chosen same
+                ? same
+                : choice.of(requested);
+    }
+
+    /** The request for those that it had, which met the request, whatever NVML reports. */
+    private static Requested among(
+            Collection<String> had, GpuRequest.Count count, Requested requested) {
+        GpuFilter share = GpuFilter.sharing(count.filter().share());
+        return requested.with(new GpuRequest.Count(count.gpus(), share), Set.copyOf(had));
     }
 }

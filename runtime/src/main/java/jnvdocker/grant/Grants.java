@@ -4,19 +4,13 @@ import jnvdocker.holder.Pace;
 import jnvdocker.holder.UnmanagedScan;
 import jnvdocker.keeper.Keeper;
 import jnvdocker.keeper.Patience;
-import jnvdocker.lease.Allowances;
-import jnvdocker.lease.Claim;
-import jnvdocker.lease.ClaimKey;
-import jnvdocker.lease.Holder;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Outcome;
 import jnvdocker.lease.Request;
-import jnvdocker.lease.Requested;
+import jnvdocker.lease.Ticket;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.registry.LeaseWriter;
-import jnvdocker.registry.SeenEnd;
-import jnvdocker.request.GpuRequest;
 import jnvdocker.supply.Supply;
 import jnvdocker.use.GpuUse;
 import jnvdocker.words.Refusal;
@@ -43,24 +37,29 @@ public final class Grants {
                     "jnvdocker is being uninstalled from this host, and no longer gives out GPUs",
                     "contact an administrator");
 
+    private final Parts parts;
     private final LeaseRegistry registry;
-    private final Supply supply;
-    private final UnmanagedScan unmanagedScan;
     private final Keeper keeper;
-    private final Pace pace;
     private volatile boolean stopped;
 
-    public Grants(
+    public Grants(Parts parts) {
+        this.parts = parts;
+        registry = parts.registry();
+        keeper = parts.keeper();
+    }
+
+    /** What requests are decided with. */
+    public record Parts(
             LeaseRegistry registry,
             Supply supply,
             UnmanagedScan unmanagedScan,
             Keeper keeper,
-            Pace pace) {
-        this.registry = registry;
-        this.supply = supply;
-        this.unmanagedScan = unmanagedScan;
-        this.keeper = keeper;
-        this.pace = pace;
+            WaitingQueue queue,
+            Reservations reservations,
+            Pace pace) {}
+
+    Parts parts() {
+        return parts;
     }
 
     /** The answer to a request. */
@@ -93,8 +92,10 @@ public final class Grants {
          *
          * @param uses those of no lease, by the UUIDs of the GPUs; none if there was no scan
          * @return empty when the lease that this one is to follow has changed since it was read
+         * @throws RefusedException before anything is written
          */
-        Optional<Answer<T>> decide(LeaseWriter leases, Map<String, List<GpuUse>> uses);
+        Optional<Answer<T>> decide(LeaseWriter leases, Map<String, List<GpuUse>> uses)
+                throws RefusedException;
     }
 
     /** One attempt to meet a request, by the rules of its moment. */
@@ -102,6 +103,41 @@ public final class Grants {
     public interface Attempt<T> {
         /** Returns the answer of {@link #decide}. */
         Answer<T> make() throws RefusedException, IOException;
+    }
+
+    /**
+     * Reserves all the GPUs that are requested, until docker mounts the claim's volume or the
+     * client ends.
+     *
+     * @param waits for GPUs that are taken; without it, the request is refused
+     * @return empty for a request for no GPU
+     * @throws RefusedException when they cannot be given; the message names their holders if others
+     *     have them
+     * @throws IOException when the registry cannot be written
+     */
+    public Optional<Lease> take(Request request, Optional<Waiting> waits)
+            throws RefusedException, IOException {
+        return new OpenRequest(this, request, waits.isPresent(), Optional.empty(), Optional.empty())
+                .take(waits);
+    }
+
+    /** The same for a container that our OCI runtime is to create, which does not wait. */
+    public Optional<Lease> take(Request request, Creation creation)
+            throws RefusedException, IOException {
+        return new OpenRequest(this, request, false, Optional.of(creation), creation.scan())
+                .take(Optional.empty());
+    }
+
+    /**
+     * Decides the request of a client whose turn has come.
+     *
+     * @param before the clients for which GPUs are kept
+     * @param scan that was made when its turn had come
+     */
+    Answer<Lease> serve(Ticket ticket, List<Ticket> before, FirstScan scan)
+            throws RefusedException, IOException {
+        return new OpenRequest(this, ticket.request(), true, Optional.empty(), Optional.of(scan))
+                .decide(before);
     }
 
     /**
@@ -140,7 +176,7 @@ public final class Grants {
             UnmanagedScan.Seen seen =
                     scanned.isPresent()
                             // Leases are read after a scan: what was seen had one by then, or none.
-                            ? unmanagedScan.assign(scanned.get(), registry.live())
+                            ? parts.unmanagedScan().assign(scanned.get(), registry.live())
                             : new UnmanagedScan.Seen(Map.of(), Set.of());
             boolean blind = scanned.isEmpty();
             long asOf = forced;
@@ -151,7 +187,7 @@ public final class Grants {
                                             : keeper.forced() != asOf
                                                     || !seen.isOf(leases.holdings()))
                                     ? Optional.empty()
-                                    : bid.decide(leases, seen.uses()));
+                                    : decide(bid, leases, seen.uses()));
             if (answer.isPresent()) {
                 return answer.get();
             }
@@ -163,80 +199,23 @@ public final class Grants {
         }
     }
 
-    /** The outcome of a client's request at this moment. */
-    Outcome preview(ClientBid bid) throws RefusedException, IOException {
-        Holdings now = registry.holdings();
-        return bid.outcome(
-                now,
-                bid.needsScan(now)
-                        ? unmanagedScan.assign(bid.scan(), registry.live()).uses()
-                        : Map.of());
+    private static <T> Optional<Answer<T>> decide(
+            Bid<T> bid, LeaseWriter leases, Map<String, List<GpuUse>> uses) {
+        try {
+            return bid.decide(leases, uses);
+        } catch (RefusedException e) {
+            return Optional.of(new Refused<>(() -> e));
+        }
     }
 
     /**
-     * Begins the lease of a client's request that GPUs were chosen for, be it at once or from the
-     * queue.
+     * The answer to a request that is not met: whatever others have may come free.
      *
-     * @param creation of the container that our OCI runtime is to create; empty for all others
-     * @return empty when the lease that is to end has become another since it was seen
+     * @param by the leases whose ends are waited for
      */
-    Optional<Lease> begin(
-            LeaseWriter leases,
-            Request request,
-            Optional<Creation> creation,
-            Outcome.Chosen chosen,
-            Allowances allowances) {
-        Optional<SeenEnd> end = creation.flatMap(it -> it.earlier(leases.holdings()));
-        if (end.isPresent() && !keeper.endAsSeen(leases, end.get())) {
-            return Optional.empty();
-        }
-        Optional<Lease> earlier = end.map(SeenEnd::lease);
-        Requested requested = request.requested();
-        Holdings holdings = leases.holdings();
-        Optional<Lease> beside =
-                earlier.filter(past -> past.claim().owner().isSameAs(requested.owner()))
-                        .filter(past -> !holdings.beside(past.claim()).isEmpty())
-                        .or(chosen::beside);
-        ClaimKey key = registry.newKey();
-        Claim claim =
-                new Claim(
-                        key,
-                        request.origin(),
-                        requested.owner(),
-                        chosen.claimed(),
-                        holdings.now(),
-                        creation.map(Creation::container),
-                        beside.map(lease -> lease.claim().party()).orElse(key.id()));
-        leases.add(claim, kept(request), requested.time());
-        return Optional.of(
-                leases.begin(
-                        claim,
-                        creation.isPresent()
-                                ? Holder.created(request.client())
-                                : Holder.reserved(request.client()),
-                        // A restart goes on with the time of its last start.
-                        earlier.isPresent()
-                                ? earlier.get().left(holdings.now())
-                                : allowances.of(requested.owner()).time(requested.time())));
-    }
-
-    /** What was requested, if it is kept for as long as a container of its origin exists. */
-    private static Optional<GpuRequest> kept(Request request) {
-        return request.origin().runtimeRoot().isPresent()
-                ? Optional.of(request.requested().request())
-                : Optional.empty();
-    }
-
-    Supply supply() {
-        return supply;
-    }
-
-    UnmanagedScan unmanagedScan() {
-        return unmanagedScan;
-    }
-
-    Keeper keeper() {
-        return keeper;
+    public static <T> Answer<T> unmet(
+            Outcome.Unmet why, List<Lease> by, Supplier<RefusedException> words) {
+        return why instanceof Outcome.Impossible ? new Refused<>(words) : new Blocked<>(by, words);
     }
 
     /**
@@ -248,24 +227,38 @@ public final class Grants {
      * @param waits whether to wait for leases that are not about to end
      */
     public Patience patience(Duration ends, Optional<Long> until, Predicate<List<Lease>> waits) {
-        return new Patience(keeper, registry.changes(), pace, ends, until, waits);
+        return new Patience(keeper, registry.changes(), parts.pace(), ends, until, waits);
     }
 
     /**
-     * Refuses new requests from now on, while jnvdocker is uninstalled; the queue is not served.
+     * Refuses requests from now on, but not those of clients that wait already: the queue is not
+     * served.
      */
-    void stop() {
+    public void stop() {
         stopped = true;
     }
 
     /** Grants requests again. */
-    void resume() {
+    public void resume() {
         stopped = false;
         registry.changes().add();
     }
 
-    /** Why no client gets GPUs at present; empty if they do. */
-    Optional<Refusal> stopped() {
-        return stopped ? Optional.of(STOPPED) : Optional.empty();
+    /** Refuses the clients that wait, once requests are refused for good. */
+    public void refuseWaiting() {
+        if (stopped) {
+            parts.queue().places().forEach(place -> place.refuse(STOPPED));
+        }
+    }
+
+    /** Whether no client gets GPUs at present. */
+    boolean isStopped() {
+        return stopped;
+    }
+
+    void refuseWhenStopped() throws RefusedException {
+        if (stopped) {
+            throw new RefusedException(STOPPED);
+        }
     }
 }

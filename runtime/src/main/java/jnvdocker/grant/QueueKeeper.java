@@ -5,17 +5,16 @@ import jnvdocker.holder.Pace;
 import jnvdocker.holder.Periodic;
 import jnvdocker.holder.UnmanagedScan;
 import jnvdocker.host.Gpu;
-import jnvdocker.keeper.Cancellation;
 import jnvdocker.keeper.Keeper;
-import jnvdocker.lease.AfterStop;
-import jnvdocker.lease.Allowances;
 import jnvdocker.lease.Booking;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.Cordon;
 import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.Holdings;
+import jnvdocker.lease.Kept;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Outcome;
+import jnvdocker.lease.Owner;
 import jnvdocker.lease.Scope;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.UnmanagedUses;
@@ -31,6 +30,7 @@ import jnvdocker.words.RefusedException;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -51,15 +51,15 @@ public final class QueueKeeper {
     /** The pause after a scan for unmanaged uses, as a multiple of the time that the scan took. */
     private static final int SCAN_SHARE = 50;
 
-    private final LeaseRegistry registry;
-    private final Cancellation cancellation;
-    private final WaitingQueue queue;
     private final Grants grants;
-    private final Keeper keeper;
+    private final LeaseRegistry registry;
+    private final WaitingQueue queue;
     private final Supply supply;
     private final UnmanagedScan unmanagedScan;
-    private final DecisionLog log;
+    private final Keeper keeper;
+    private final Reservations reservations;
     private final Pace pace;
+    private final DecisionLog log;
 
     /** The leases of the GPUs that are waited for. */
     private volatile List<Lease> waitedFor = List.of();
@@ -75,25 +75,16 @@ public final class QueueKeeper {
     private long scannedForUses;
     private long scanCost;
 
-    public QueueKeeper(
-            LeaseRegistry registry,
-            Cancellation cancellation,
-            WaitingQueue queue,
-            Grants grants,
-            Keeper keeper,
-            Supply supply,
-            UnmanagedScan unmanagedScan,
-            DecisionLog log,
-            Pace pace) {
-        this.registry = registry;
-        this.cancellation = cancellation;
-        this.queue = queue;
+    public QueueKeeper(Grants grants, DecisionLog log) {
         this.grants = grants;
-        this.keeper = keeper;
-        this.supply = supply;
-        this.unmanagedScan = unmanagedScan;
         this.log = log;
-        this.pace = pace;
+        registry = grants.parts().registry();
+        queue = grants.parts().queue();
+        supply = grants.parts().supply();
+        unmanagedScan = grants.parts().unmanagedScan();
+        keeper = grants.parts().keeper();
+        reservations = grants.parts().reservations();
+        pace = grants.parts().pace();
         scanned = pace.nanos() - PERIOD.toNanos();
         scannedForUses = pace.nanos() - PERIOD.toNanos();
         swept = pace.nanos() - PERIOD.toNanos();
@@ -104,7 +95,7 @@ public final class QueueKeeper {
             Supply.Terms terms,
             Map<String, List<Lease>> held,
             Map<String, Instant> idleSince,
-            Map<String, AfterStop> afterStop,
+            Map<String, Kept> aside,
             List<Booking> booked,
             Map<String, Cordon.ByCommand> cordoned,
             UnmanagedUses unmanaged,
@@ -137,12 +128,13 @@ public final class QueueKeeper {
 
     private void serve() throws IOException {
         List<Place> places = queue.places();
-        if (grants.stopped().isPresent() || places.stream().noneMatch(Place::isPresent)) {
+        if (grants.isStopped() || places.stream().noneMatch(Place::isPresent)) {
             return;
         }
         Supply.Terms terms;
         try {
-            terms = supply.terms(places.stream().map(place -> place.ticket().owner()).toList());
+            List<Owner> owners = places.stream().map(place -> place.ticket().owner()).toList();
+            terms = supply.terms(supply.gpus(), owners, List.of());
         } catch (IOException e) {
             nothingIsThere(places, FileErrors.describe(e));
             return;
@@ -206,7 +198,7 @@ public final class QueueKeeper {
     /** As if there were no unmanaged use, and no client came before another. */
     private static boolean anybodyMayBeServed(
             Supply.Terms terms, Holdings holdings, List<Place> places) {
-        GpuChoice choice = terms.choice(holdings, UnmanagedUses.NONE, List.of());
+        GpuChoice choice = terms.choice(holdings, UnmanagedUses.NONE);
         for (Place place : places) {
             try {
                 if (choice.of(place.ticket().requested()) instanceof Outcome.Chosen) {
@@ -252,12 +244,13 @@ public final class QueueKeeper {
     private Walk walk(Supply.Terms terms, Holdings holdings, boolean fresh) throws IOException {
         List<Place> places = queue.places();
         UnmanagedUses unmanaged = unmanagedScan.unmanaged(seen, holdings, terms.rules());
+        GpuChoice choice = terms.choice(holdings, unmanaged);
         Sight sight =
                 new Sight(
                         terms,
                         holdings.held(),
                         holdings.idleSince(),
-                        terms.afterStop(holdings),
+                        choice.aside(),
                         holdings.bookedNow(),
                         holdings.cordoned(),
                         unmanaged,
@@ -266,7 +259,7 @@ public final class QueueKeeper {
         if (last.equals(Optional.of(sight))) {
             return Walk.NOBODY;
         }
-        GpuChoice choice = terms.choice(holdings, unmanaged, List.of());
+        List<Ticket> before = new ArrayList<>();
         Map<Long, Lease> busy = new TreeMap<>();
         int number = 0;
         for (Place place : places) {
@@ -277,15 +270,16 @@ public final class QueueKeeper {
             }
             try {
                 switch (choice.of(place.ticket().requested())) {
-                    case Outcome.Chosen chosen -> {
+                    case Outcome.Chosen _ -> {
                         if (place.isPresent() && !fresh) {
                             return Walk.BLIND;
                         }
                         if (place.isPresent()) {
-                            give(place, chosen, holdings, terms.allowances());
+                            give(place, before, new FirstScan(terms.gpus(), () -> seen));
                             return Walk.SERVED;
                         }
                         choice = choice.keeping(place.ticket()).orElse(choice);
+                        before.add(place.ticket());
                     }
                     case Outcome.Busy others -> {
                         others.leases().forEach(lease -> busy.put(lease.id(), lease));
@@ -298,6 +292,7 @@ public final class QueueKeeper {
                                                 others,
                                                 choice.scope(place.ticket().requested())));
                         choice = keeping.orElse(choice);
+                        before.add(place.ticket());
                     }
                     case Outcome.Impossible why ->
                             refuse(place, number, Refusals.of(why, Addressee.COMMAND), choice);
@@ -327,30 +322,18 @@ public final class QueueKeeper {
         }
     }
 
-    private void give(Place place, Outcome.Chosen chosen, Holdings holdings, Allowances allowances)
-            throws IOException {
+    private void give(Place place, List<Ticket> before, FirstScan scan)
+            throws RefusedException, IOException {
         Ticket ticket = place.ticket();
-        if (queue.forgetTheDead(List.of(ticket))) {
+        if (queue.forgetTheDead(List.of(ticket))
+                || !(grants.serve(ticket, before, scan) instanceof Grants.Granted(Lease lease))) {
             return;
         }
-        Optional<Lease> lease =
-                registry.decide(leases ->
-                        grants.stopped().isEmpty() && leases.holdings().decidesLike(holdings)
-                                ? grants.begin(
-                                        leases,
-                                        ticket.request(),
-                                        Optional.empty(),
-                                        chosen,
-                                        allowances)
-                                : Optional.empty());
-        if (lease.isEmpty()) {
-            return;
-        }
-        Claim claim = lease.get().claim();
-        if (place.give(lease.get())) {
-            log.served(claim, Duration.between(ticket.since(), holdings.now()));
+        Claim claim = lease.claim();
+        if (place.give(lease)) {
+            log.served(claim, Duration.between(ticket.since(), claim.created()));
         } else {
-            cancellation.of(claim, "its client no longer waits");
+            reservations.cancel(claim, "its client no longer waits");
         }
     }
 

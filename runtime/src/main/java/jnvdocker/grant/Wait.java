@@ -18,46 +18,33 @@ final class Wait {
     /** News wakes the client; this limits a wait without any. */
     private static final Duration LONGEST = Duration.ofSeconds(10);
 
+    private final OpenRequest open;
     private final Request request;
     private final Waiting waiting;
     private final Optional<Duration> limit;
     private final Place place;
     private final Optional<Rule<Duration>> longest;
     private final Pace pace;
-    private final Counter counter;
     private String said = "";
-
-    /** Checks the chosen GPUs, and knows the holders of the rest. */
-    interface Counter {
-        /** Whether the GPUs of a lease are there. */
-        boolean isThere(Lease lease);
-
-        /** Takes back a lease of GPUs that are not there. */
-        void takeBack(Lease lease) throws IOException;
-
-        /** The holders of the requested GPUs, when they have not been named yet. */
-        String reason() throws RefusedException, IOException;
-    }
 
     /**
      * @param limit how long the client wants to wait, or may
      * @param longest how long its user may, if a rule says so
      */
     Wait(
-            Request request,
+            OpenRequest open,
             Waiting waiting,
             Optional<Duration> limit,
             Place place,
             Optional<Rule<Duration>> longest,
-            Pace pace,
-            Counter counter) {
-        this.request = request;
+            Pace pace) {
+        this.open = open;
+        request = open.request();
         this.waiting = waiting;
         this.limit = limit;
         this.place = place;
         this.longest = longest;
         this.pace = pace;
-        this.counter = counter;
     }
 
     /**
@@ -69,12 +56,11 @@ final class Wait {
             long seen = place.news().count();
             Optional<Lease> lease = place.given();
             if (lease.isPresent()) {
-                if (counter.isThere(lease.get())) {
+                if (open.isThere(lease.get())) {
                     reportTheEnd(lease.get().claim());
                     return lease.get();
                 }
                 place.giveBack();
-                counter.takeBack(lease.get());
                 continue;
             }
             if (place.isOver()) {
@@ -97,11 +83,8 @@ final class Wait {
     /** The lease that the client was given at the last moment. */
     private Lease atTheEnd() throws RefusedException, IOException {
         Optional<Lease> lease = place.close();
-        if (lease.isPresent()) {
-            if (counter.isThere(lease.get())) {
-                return lease.get();
-            }
-            counter.takeBack(lease.get());
+        if (lease.isPresent() && open.isThere(lease.get())) {
+            return lease.get();
         }
         throw gaveUp();
     }
@@ -131,7 +114,7 @@ final class Wait {
 
     private RefusedException gaveUp() throws RefusedException, IOException {
         Optional<Place.Standing> standing = place.standing();
-        String reason = standing.isPresent() ? standing.get().reason() : counter.reason();
+        String reason = standing.isPresent() ? standing.get().reason() : open.reason(place);
         String longest = longest("", "");
         return new RefusedException(
                 "gave up after "

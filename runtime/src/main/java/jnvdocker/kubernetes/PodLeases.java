@@ -7,11 +7,12 @@ import jnvdocker.holder.Pace;
 import jnvdocker.host.Gpu;
 import jnvdocker.keeper.Keeper;
 import jnvdocker.lease.Lease;
-import jnvdocker.lease.Owner;
+import jnvdocker.lease.Origin;
 import jnvdocker.lease.Request;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.text.HoldersText;
 import jnvdocker.posix.ProcessId;
+import jnvdocker.supply.Supply;
 import jnvdocker.words.Refusal;
 import jnvdocker.words.RefusedException;
 
@@ -55,19 +56,16 @@ public final class PodLeases implements PodGrants {
 
     @Override
     public void reserve(List<Gpu> gpus, ProcessId kubelet) throws RefusedException, IOException {
+        PodStart pod = new PodStart(gpus, Origin.Pod.UNKNOWN, Optional.empty(), kubelet);
         grants.take(
-                () ->
-                        grants.decide(
-                                new PodAdmission(
-                                        gpus,
-                                        kubelet,
-                                        rules(Owner.KUBERNETES, parts.queue().all()),
-                                        report)),
+                () -> decide(pod, true, parts.queue().all()),
                 grants.patience(Duration.ZERO, Optional.empty(), _ -> false));
     }
 
-    private PodRules rules(Owner owner, List<Ticket> waiting) throws IOException {
-        return new PodRules(parts.supply().terms(owner, waiting), waiting);
+    private Grants.Answer<List<Lease>> decide(PodStart start, boolean admits, List<Ticket> before)
+            throws RefusedException, IOException {
+        Supply.Terms terms = parts.supply().terms(start.pod().owner(), before);
+        return grants.decide(new PodBid(start, admits, terms, pods, report, parts.unmanagedScan()));
     }
 
     @Override
@@ -78,7 +76,7 @@ public final class PodLeases implements PodGrants {
                 grants.patience(
                         Duration.ZERO,
                         Optional.of(pace.nanos() + patience.toNanos()),
-                        by -> by.stream().noneMatch(PodAdmission::isFinal)));
+                        by -> by.stream().noneMatch(PodBid::isFinal)));
     }
 
     /**
@@ -94,14 +92,7 @@ public final class PodLeases implements PodGrants {
                         ? pods.group(start.pod().uid()).map(group -> start.place(group.process()))
                         : Optional.empty();
         List<Ticket> before = place.map(its -> queue.before(its.client())).orElseGet(queue::all);
-        Grants.Answer<List<Lease>> outcome =
-                grants.decide(
-                        new PodStartBid(
-                                start,
-                                rules(start.pod().owner(), before),
-                                pods,
-                                report,
-                                parts.unmanagedScan()));
+        Grants.Answer<List<Lease>> outcome = decide(start, false, before);
         if (place.isPresent()) {
             if (outcome instanceof Grants.Blocked) {
                 queue.keepPlace(place.get());

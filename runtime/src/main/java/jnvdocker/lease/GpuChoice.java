@@ -84,6 +84,11 @@ public final class GpuChoice {
         return now.traits().shareLimit(gpu);
     }
 
+    /** What is kept for the owners of stopped containers and of bookings, by UUID. */
+    public Map<String, Kept> aside() {
+        return now.keptAside();
+    }
+
     /** The clients for which anything is kept. */
     public Set<Ticket> keepers() {
         return now.keepers();

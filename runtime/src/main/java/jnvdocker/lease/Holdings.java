@@ -271,17 +271,4 @@ public record Holdings(
     private Holdings with(List<Lease> leases) {
         return new Holdings(now, byGpu(leases), idleSince, stopped, cordoned, booked);
     }
-
-    /** Whether a decision on these would be the same on those. */
-    public boolean decidesLike(Holdings other) {
-        return ids().equals(other.ids())
-                && stopped.equals(other.stopped)
-                && cordoned.equals(other.cordoned)
-                && booked.equals(other.booked);
-    }
-
-    /** Numbers are never used again. */
-    private List<Long> ids() {
-        return leases().stream().map(Lease::id).toList();
-    }
 }

@@ -131,6 +131,10 @@ public final class Situation {
         return quota;
     }
 
+    Map<String, Kept> keptAside() {
+        return aside;
+    }
+
     /** The clients for which anything is kept. */
     Set<Ticket> keepers() {
         return Set.copyOf(kept.values());

@@ -229,7 +229,7 @@ public final class Bookings {
             Holdings holdings)
             throws RefusedException {
         List<Verdict> all =
-                terms.choice(holdings, UnmanagedUses.NONE, List.of())
+                terms.choice(holdings, UnmanagedUses.NONE)
                         .scope(new Requested(request, owner))
                         .all();
         List<Verdict> usable = all.stream().filter(Bookings::isUsable).toList();

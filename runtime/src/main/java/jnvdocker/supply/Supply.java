@@ -22,7 +22,6 @@ import jnvdocker.use.GpuUse;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.ArrayList;
-import java.util.Collection;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
@@ -64,22 +63,35 @@ public final class Supply {
      *
      * @param gpus of the host
      * @param allowances of the users whom the choice concerns
+     * @param before the clients that come first
      */
     public record Terms(
-            List<Gpu> gpus, GpuTraits traits, LeasePolicy rules, Allowances allowances) {
+            List<Gpu> gpus,
+            GpuTraits traits,
+            LeasePolicy rules,
+            Allowances allowances,
+            List<Ticket> before) {
         public Terms {
             gpus = List.copyOf(gpus);
+            before = List.copyOf(before);
         }
 
-        /** The terms for a holder that goes on: rules are for those who get GPUs anew. */
+        /**
+         * The terms for a holder that goes on: rules are for those who get GPUs anew, and its own
+         * were not given back to those who wait.
+         */
         public Terms ofRestart(Claim claim) {
             return new Terms(
-                    gpus, traits.knowing(claim), rules.ofRestart(), Allowances.of(Limits.NONE));
+                    gpus,
+                    traits.knowing(claim),
+                    rules.ofRestart(),
+                    Allowances.of(Limits.NONE),
+                    List.of());
         }
 
         /** The terms for a claim whose shares were given before, whatever NVML reports now. */
         public Terms knowing(Claim claim) {
-            return new Terms(gpus, traits.knowing(claim), rules, allowances);
+            return new Terms(gpus, traits.knowing(claim), rules, allowances, before);
         }
 
         /** Uses without a lease, as far as the rules let them bar a GPU. */
@@ -87,25 +99,10 @@ public final class Supply {
             return new UnmanagedUses(uses, rules.allowUnmanaged());
         }
 
-        /** The GPUs that are kept for the owners of stopped containers, by UUID. */
-        public Map<String, AfterStop> afterStop(Holdings holdings) {
-            return holdings.afterStop(rules.holdAfterStop(), allowances);
-        }
-
-        /**
-         * A choice.
-         *
-         * @param before the clients that come first
-         */
-        public GpuChoice choice(Holdings holdings, UnmanagedUses unmanaged, List<Ticket> before) {
+        public GpuChoice choice(Holdings holdings, UnmanagedUses unmanaged) {
             return new GpuChoice(
                     new Situation(gpus, traits, holdings, unmanaged, rules, allowances), before);
         }
-    }
-
-    /** The terms of this moment, for the users whom the choice concerns. */
-    public Terms terms(Collection<Owner> owners) throws IOException {
-        return terms(gpus(), owners);
     }
 
     /**
@@ -114,27 +111,26 @@ public final class Supply {
      * @param before the clients that come first
      */
     public Terms terms(Owner owner, List<Ticket> before) throws IOException {
-        return terms(gpus(), owner, before);
+        return terms(gpus(), List.of(owner), before);
     }
 
-    /** The terms likewise, for GPUs that were read before. */
-    public Terms terms(List<Gpu> gpus, Owner owner, List<Ticket> before) throws IOException {
-        List<Owner> owners = new ArrayList<>(List.of(owner));
-        before.forEach(ticket -> owners.add(ticket.owner()));
-        return terms(gpus, owners);
-    }
-
-    /** The terms of this moment for GPUs that were read before. */
-    public Terms terms(List<Gpu> gpus, Collection<Owner> owners) throws IOException {
+    /**
+     * The terms of this moment for GPUs that were read before.
+     *
+     * @param owners of requests, besides those of the clients that come first
+     */
+    public Terms terms(List<Gpu> gpus, List<Owner> owners, List<Ticket> before) throws IOException {
         LeasePolicy rules = policy.get();
         GpuTraits known = traits.get().sharing(gpus, rules);
-        return new Terms(gpus, known, rules, allowances(rules, owners));
+        List<Owner> all = new ArrayList<>(owners);
+        before.forEach(ticket -> all.add(ticket.owner()));
+        return new Terms(gpus, known, rules, allowances(rules, all), before);
     }
 
     /**
      * The allowances of some users, and of the owners of stopped containers, where those keep GPUs.
      */
-    private Allowances allowances(LeasePolicy rules, Collection<Owner> owners) throws IOException {
+    private Allowances allowances(LeasePolicy rules, List<Owner> owners) throws IOException {
         List<Owner> all = new ArrayList<>(owners);
         if (rules.holdAfterStop().isPresent()) {
             all.addAll(users.ofStopped());

@@ -503,17 +503,17 @@ class QueueKeeperTest {
         Claim held = hold(ALL, BOB);
         Client first = waiting(ONE, BOB);
         Client alice = waiting(ALL, ALICE);
-        parts.leases().reservations().stop();
+        parts.grants().stop();
         release(held);
         keeper().tick();
         assertEquals(2, parts.leases().waiting().size());
         // It was refused.
-        parts.leases().reservations().resume();
+        parts.grants().resume();
         keeper().tick();
         assertEquals(1, first.claim().get().gpus().size());
         assertFalse(alice.claim().isDone());
-        parts.leases().reservations().stop();
-        parts.leases().reservations().refuseWaiting();
+        parts.grants().stop();
+        parts.grants().refuseWaiting();
         var refusal = assertThrows(ExecutionException.class, () -> alice.claim().get());
         assertTrue(refusal.getMessage().contains("is being uninstalled"), refusal::getMessage);
     }
@@ -577,8 +577,7 @@ class QueueKeeperTest {
     /** The claim of a container that had these GPUs before. */
     private Claim again(GpuRequest request, Set<String> had) throws Exception {
         var container = new Claim.ContainerRef("c".repeat(64), "train");
-        return parts.leases()
-                .reservations()
+        return parts.grants()
                 .take(
                         new Request(
                                 request,

@@ -12,7 +12,6 @@ import static jnvdocker.lease.TestingLeases.holdings;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertInstanceOf;
-import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.text.Addressee;
@@ -221,25 +220,6 @@ class BesideTest {
         assertEquals(List.of(TRAIN), both.beside(other.claim()));
         Holdings one = both.without(lease -> lease.id() == TRAIN.id());
         assertEquals(Optional.of(other), one.of(A));
-        assertTrue(!one.decidesLike(both), "a lease fewer");
-    }
-
-    /** A container that has begun and stopped meanwhile leaves its GPU to its owner. */
-    @Test
-    void gpuThatIsKeptByNowIsDecidedDifferently() {
-        Holdings free = holdings(List.of(), Map.of());
-        Holdings kept =
-                new Holdings(
-                        free.now(),
-                        Map.of(),
-                        Map.of(),
-                        Map.of(
-                                A.uuid(),
-                                new Holdings.Stopped(
-                                        "111111111111", TRAIN.claim().owner(), "x", 1)),
-                        Map.of(),
-                        List.of());
-        assertTrue(!free.decidesLike(kept));
     }
 
     /** Else a user could have GPUs for ever, by containers of which each takes them over. */

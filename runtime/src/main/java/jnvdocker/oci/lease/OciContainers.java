@@ -3,6 +3,7 @@ package jnvdocker.oci.lease;
 import jnvdocker.grant.Creation;
 import jnvdocker.grant.FirstScan;
 import jnvdocker.grant.Grant;
+import jnvdocker.grant.Grants;
 import jnvdocker.grant.Reservations;
 import jnvdocker.holder.Evidence;
 import jnvdocker.holder.Leftovers;
@@ -54,6 +55,7 @@ public final class OciContainers {
     private final ClaimFiles files;
     private final Evidence evidence;
     private final Leftovers leftovers;
+    private final Grants grants;
     private final Reservations reservations;
     private final UnmanagedScan unmanagedScan;
     private final GpuTroubles troubles;
@@ -67,6 +69,7 @@ public final class OciContainers {
             ClaimFiles files,
             Evidence evidence,
             Leftovers leftovers,
+            Grants grants,
             Reservations reservations,
             UnmanagedScan unmanagedScan,
             GpuTroubles troubles,
@@ -75,6 +78,7 @@ public final class OciContainers {
         this.files = files;
         this.evidence = evidence;
         this.leftovers = leftovers;
+        this.grants = grants;
         this.reservations = reservations;
         this.unmanagedScan = unmanagedScan;
         this.troubles = troubles;
@@ -338,8 +342,7 @@ public final class OciContainers {
                                         new Origin.OciContainer(container.root(), Optional.empty()),
                                         container.id());
         Optional<Lease> given =
-                reservations.take(
-                        creation.request(), new Creation(ref, earlier, had(last), scan, until));
+                grants.take(creation.request(), new Creation(ref, earlier, had(last), scan, until));
         if (given.isEmpty()) {
             return given;
         }

@@ -11,6 +11,7 @@ import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Outcome;
+import jnvdocker.lease.Owner;
 import jnvdocker.lease.Requested;
 import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.lease.Verdict;
@@ -18,6 +19,8 @@ import jnvdocker.lease.text.Addressee;
 import jnvdocker.lease.text.Refusals;
 import jnvdocker.process.Processes;
 import jnvdocker.registry.LeaseWriter;
+import jnvdocker.request.GpuRequest;
+import jnvdocker.supply.Supply;
 import jnvdocker.use.GpuUse;
 import jnvdocker.words.RefusedException;
 
@@ -29,37 +32,55 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 
-/** A start of a pod's container, by the rules of one moment. */
-final class PodStartBid implements Grants.Bid<List<Lease>> {
+/**
+ * A start of a pod's container, by the rules of one moment; or the reservation for a pod that a
+ * kubelet admits, of which it is not known yet which it is. A kubelet has chosen the GPUs, so that
+ * no user's limits count for a request of them.
+ */
+final class PodBid implements Grants.Bid<List<Lease>> {
+    private static final Requested BY_KUBELET =
+            new Requested(new GpuRequest.All(), Owner.KUBERNETES);
+
     private final PodStart start;
-    private final PodRules rules;
+    private final boolean admits;
+    private final Addressee.Told kubelet;
+    private final Supply.Terms terms;
     private final PodKind pods;
     private final PodReport report;
     private final UnmanagedScan unmanagedScan;
     private Optional<Processes.Group> group = Optional.empty();
 
-    PodStartBid(
+    /**
+     * @param admits whether the pod is only admitted
+     */
+    PodBid(
             PodStart start,
-            PodRules rules,
+            boolean admits,
+            Supply.Terms terms,
             PodKind pods,
             PodReport report,
             UnmanagedScan unmanagedScan) {
         this.start = start;
-        this.rules = rules;
+        this.admits = admits;
+        kubelet = admits ? Addressee.POD_AT_ADMISSION : Addressee.POD_AT_START;
+        this.terms = terms;
         this.pods = pods;
         this.report = report;
         this.unmanagedScan = unmanagedScan;
     }
 
-    /** While others hold the GPUs, their uses do not matter. */
+    /**
+     * While others hold the GPUs, their uses do not matter. A pod that was admitted waits at its
+     * start until unmanaged uses have ended.
+     */
     @Override
     public boolean needsScan(Holdings holdings) {
-        return others(holdings).isEmpty();
+        return !admits && others(holdings).isEmpty();
     }
 
     @Override
     public List<GpuUse> scan() throws RefusedException, IOException {
-        List<GpuUse> uses = unmanagedScan.scanWithoutEngine(rules.terms().gpus());
+        List<GpuUse> uses = unmanagedScan.scanWithoutEngine(terms.gpus());
         group = pods.group(start.pod().uid());
         pods.refuseUnseen(start.pod(), group);
         return uses.stream().filter(use -> !isOfPod(use)).toList();
@@ -78,10 +99,19 @@ final class PodStartBid implements Grants.Bid<List<Lease>> {
         return start.whole().stream()
                 .flatMap(gpu ->
                         holdings.holders(gpu).stream()
-                                .filter(it -> !start.isOf(it, gpu))
-                                .filter(it -> !start.opens(it, gpu, own(gpu, holdings))))
+                                .filter(it ->
+                                        admits
+                                                ? isFinal(it)
+                                                : !start.isOf(it, gpu)
+                                                        && !start.opens(
+                                                                it, gpu, own(gpu, holdings))))
                 .distinct()
                 .toList();
+    }
+
+    /** Whether a lease does not end soon, as far as a kubelet may wait for that. */
+    static boolean isFinal(Lease lease) {
+        return !lease.isReservation() && !PodKind.isOfPod(lease);
     }
 
     /** The lease of a GPU that the pod has already, or that is reserved for one. */
@@ -90,44 +120,51 @@ final class PodStartBid implements Grants.Bid<List<Lease>> {
     }
 
     private ClaimedGpu wanted(Gpu gpu) {
-        return ClaimedGpu.of(gpu, rules.terms().traits().share(start.filter(gpu), gpu));
+        return ClaimedGpu.of(gpu, terms.traits().share(start.filter(gpu), gpu));
     }
 
     @Override
     public Optional<Grants.Answer<List<Lease>>> decide(
-            LeaseWriter leases, Map<String, List<GpuUse>> uses) {
-        List<Lease> others = others(leases.holdings());
+            LeaseWriter leases, Map<String, List<GpuUse>> uses) throws RefusedException {
+        Holdings holdings = leases.holdings();
+        List<Lease> others = others(holdings);
         if (!others.isEmpty()) {
             return Optional.of(
                     new Grants.Blocked<>(
-                            others,
-                            () -> report.held(start.whole(), others, Addressee.POD_AT_START)));
+                            others, () -> report.held(start.whole(), others, kubelet)));
         }
-        Outcome outcome;
-        try {
-            outcome = outcome(leases.holdings(), rules.terms().unmanaged(uses));
-        } catch (RefusedException e) {
-            return Optional.of(new Grants.Refused<>(() -> e));
-        }
+        GpuChoice choice = terms.choice(holdings, terms.unmanaged(uses));
         return Optional.of(
-                switch (outcome) {
-                    case Outcome.Chosen _ -> new Grants.Granted<>(begin(leases));
-                    case Outcome.Taken taken ->
-                            new Grants.Blocked<>(taken.leases(), () -> refused(taken));
-                    // By no lease: each attempt scans the host.
-                    case Outcome.OverQuota over ->
-                            new Grants.Blocked<>(List.of(), () -> refused(over));
-                    case Outcome.Impossible why -> new Grants.Refused<>(() -> refused(why));
+                switch (admits ? admission(holdings, choice) : outcome(holdings, choice)) {
+                    case Outcome.Chosen _ ->
+                            new Grants.Granted<>(
+                                    admits ? promise(leases, holdings) : begin(leases, holdings));
+                    case Outcome.Unmet why ->
+                            Grants.unmet(
+                                    why,
+                                    // A limit is no lease's: each attempt scans the host.
+                                    !admits && why instanceof Outcome.Taken
+                                            ? why.leases()
+                                            : List.of(),
+                                    () -> new RefusedException(Refusals.of(why, kubelet)));
                 });
     }
 
-    private List<Lease> begin(LeaseWriter writer) {
+    private List<Lease> promise(LeaseWriter writer, Holdings before) {
+        for (Gpu gpu : free(start.gpus(), before)) {
+            Claim claim = report.claim(wanted(gpu), start.pod(), before);
+            writer.add(claim, Optional.empty());
+            writer.promise(claim, start.request().client());
+        }
+        return List.of();
+    }
+
+    private List<Lease> begin(LeaseWriter writer, Holdings before) {
         Holder holder =
                 PodKind.holder(
                         start.request().client(),
                         group.map(Processes.Group::directory),
                         start.details());
-        Holdings before = writer.holdings();
         List<Lease> taken = new ArrayList<>();
         for (Gpu gpu : start.gpus()) {
             Optional<Lease> own = own(gpu, before);
@@ -161,25 +198,33 @@ final class PodStartBid implements Grants.Bid<List<Lease>> {
         return merged.equals(before) ? lease : writer.hold(lease, merged).orElseThrow();
     }
 
+    private Outcome admission(Holdings holdings, GpuChoice choice) throws RefusedException {
+        try {
+            return whole(start.gpus(), holdings, choice);
+        } catch (RefusedException e) {
+            throw new RefusedException(e.refusal().what(), kubelet.advice());
+        }
+    }
+
     /** What becomes of the GPUs that no container of the pod may have used so far. */
-    private Outcome outcome(Holdings holdings, UnmanagedUses unmanaged) throws RefusedException {
+    private Outcome outcome(Holdings holdings, GpuChoice choice) throws RefusedException {
         List<Gpu> open =
                 start.gpus().stream()
-                        .filter(gpu -> own(gpu, holdings).filter(PodStartBid::hasStarted).isEmpty())
+                        .filter(gpu -> own(gpu, holdings).filter(PodBid::hasStarted).isEmpty())
                         .toList();
         if (open.isEmpty()) {
             return new Outcome.Chosen(List.of());
         }
-        GpuChoice choice = rules.choice(holdings, unmanaged);
         Optional<Outcome.Unmet> barred = barred(open, choice);
         if (barred.isPresent()) {
             return barred.get();
         }
         List<Gpu> whole = open.stream().filter(start.whole()::contains).toList();
-        Outcome outcome = PodRules.whole(whole, holdings, choice);
+        Outcome outcome = whole(whole, holdings, choice);
         for (Gpu gpu : open) {
             if (outcome instanceof Outcome.Chosen && !whole.contains(gpu)) {
-                outcome = PodRules.share(start.filter(gpu), gpu, choice);
+                GpuRequest share = new GpuRequest.Count(1, start.filter(gpu));
+                outcome = choice.of(BY_KUBELET.with(share, Set.of(gpu.uuid())));
             }
         }
         return outcome instanceof Outcome.Chosen
@@ -187,9 +232,25 @@ final class PodStartBid implements Grants.Bid<List<Lease>> {
                 : outcome;
     }
 
+    /** The outcome for those of GPUs that are requested whole which nobody holds. */
+    private static Outcome whole(List<Gpu> gpus, Holdings holdings, GpuChoice choice)
+            throws RefusedException {
+        List<Gpu> free = free(gpus, holdings);
+        return free.isEmpty() ? new Outcome.Chosen(List.of()) : choice.of(requested(free));
+    }
+
+    private static List<Gpu> free(List<Gpu> gpus, Holdings holdings) {
+        return gpus.stream().filter(gpu -> holdings.of(gpu).isEmpty()).toList();
+    }
+
+    private static Requested requested(List<Gpu> gpus) {
+        List<String> uuids = gpus.stream().map(Gpu::uuid).toList();
+        return BY_KUBELET.with(new GpuRequest.Devices(uuids), Set.of());
+    }
+
     /** What is reserved is checked again for what may have happened since. */
     private static Optional<Outcome.Unmet> barred(List<Gpu> open, GpuChoice choice) {
-        Requested requested = PodRules.requested(open);
+        Requested requested = requested(open);
         List<Verdict> verdicts = open.stream().map(gpu -> choice.verdict(gpu, requested)).toList();
         Optional<Outcome.Unmet> sick =
                 verdicts.stream()
@@ -212,8 +273,7 @@ final class PodStartBid implements Grants.Bid<List<Lease>> {
      */
     private Optional<Outcome.Unmet> beyondLimits(List<Gpu> open, Holdings holdings) {
         Holdings started = holdings.without(lease -> !hasStarted(lease));
-        return rules.terms()
-                .choice(started, UnmanagedUses.NONE, List.of())
+        return terms.choice(started, UnmanagedUses.NONE)
                 .beyondLimits(start.pod().owner(), open.stream().map(this::wanted).toList());
     }
 
@@ -226,9 +286,5 @@ final class PodStartBid implements Grants.Bid<List<Lease>> {
         return pod.isEmpty()
                 || !lease.isReservation()
                         && (!lease.holder().details().isEmpty() || pod.get().uid().isEmpty());
-    }
-
-    private static RefusedException refused(Outcome.Unmet unmet) {
-        return new RefusedException(Refusals.of(unmet, Addressee.POD_AT_START));
     }
 }
