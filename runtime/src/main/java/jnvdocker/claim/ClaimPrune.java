@@ -2,6 +2,7 @@ package jnvdocker.claim;
 
 import jnvdocker.holder.ContainerEngine;
 import jnvdocker.holder.Evidence;
+import jnvdocker.holder.HostView;
 import jnvdocker.holder.Life;
 import jnvdocker.keeper.ClaimRemover;
 import jnvdocker.keeper.Keeper;
@@ -80,29 +81,37 @@ public final class ClaimPrune {
     }
 
     /**
+     * What is seen of the host, once for all claims.
+     *
+     * @param mounted by claim, what has it mounted
+     */
+    private record Seen(String engineId, HostView view, Map<String, String> mounted) {}
+
+    /**
      * Goes through all claims, the oldest first.
      *
      * @param done gets one after another, also of those before a failure
      */
     public void run(Wish wish, List<Pruned> done) throws IOException {
-        String id = engine.id(LIMIT);
+        // What is mounted later is found when it is to be removed.
+        Seen seen = new Seen(engine.id(LIMIT), evidence.view(), remover.mounted());
         // A claim is in the registry before it has a directory.
         List<String> directories = files.ids();
         Set<String> known = new HashSet<>();
         for (Claim claim : registry.claims().all()) {
             known.add(claim.id());
-            done.add(known(claim, id, wish));
+            done.add(known(claim, seen, wish));
         }
         for (String directory : directories) {
             if (!known.contains(directory)) {
-                done.add(unknown(directory, wish));
+                done.add(unknown(directory, seen, wish));
             }
         }
     }
 
-    private Pruned known(Claim claim, String engineId, Wish wish) throws IOException {
+    private Pruned known(Claim claim, Seen seen, Wish wish) throws IOException {
         String volume = ClaimNames.volume(claim.key());
-        Optional<String> why = keeps(claim, engineId, wish);
+        Optional<String> why = keeps(claim, seen, wish);
         if (why.isPresent()) {
             return Pruned.kept(volume, why.get());
         }
@@ -128,23 +137,23 @@ public final class ClaimPrune {
         return new Pruned(volume, true, freed, gone);
     }
 
-    private Optional<String> keeps(Claim claim, String engineId, Wish wish) throws IOException {
+    private Optional<String> keeps(Claim claim, Seen seen, Wish wish) throws IOException {
         String volume = ClaimNames.volume(claim.key());
         Optional<String> named = wish.named(volume);
         if (named.isPresent()) {
             return named;
         }
-        Optional<String> held = held(claim.id(), wish.dry());
+        Optional<String> held = held(claim.id(), seen, wish.dry());
         if (held.isPresent()) {
             return held;
         }
-        Optional<String> foreign = foreign(claim, engineId);
+        Optional<String> foreign = foreign(claim, seen.engineId());
         if (foreign.isPresent()
                 && registry.claims().hasVolume(claim.id())
                 && !wish.otherEngines()) {
             return foreign;
         }
-        return remover.mounted(claim.id());
+        return Optional.ofNullable(seen.mounted().get(claim.id()));
     }
 
     /**
@@ -166,10 +175,10 @@ public final class ClaimPrune {
      * The lease that keeps a claim, for people; empty for none. A lease of a holder that is gone is
      * ended first; a dry run passes over it.
      */
-    private Optional<String> held(String claim, boolean dry) throws IOException {
+    private Optional<String> held(String claim, Seen seen, boolean dry) throws IOException {
         Optional<Lease> lease = registry.liveOf(claim);
         if (lease.isPresent() && dry) {
-            return lease.filter(it -> !(evidence.of(it) instanceof Life.Gone))
+            return lease.filter(it -> !(evidence.of(it, seen.view()) instanceof Life.Gone))
                     .map(ClaimPrune::held);
         }
         if (lease.isPresent()) {
@@ -197,14 +206,14 @@ public final class ClaimPrune {
     }
 
     /** A directory alone, of which docker may still remember a volume. */
-    private Pruned unknown(String claim, Wish wish) throws IOException {
+    private Pruned unknown(String claim, Seen seen, Wish wish) throws IOException {
         String volume = volume(claim, wish);
         Optional<String> why = wish.named(volume);
         if (why.isEmpty() && !reconciler.isComplete()) {
             why = Optional.of("the registry was lost, and may be restored from its directory");
         }
         if (why.isEmpty()) {
-            why = remover.mounted(claim);
+            why = Optional.ofNullable(seen.mounted().get(claim));
         }
         if (why.isPresent()) {
             return Pruned.kept(volume, why.get());

@@ -116,7 +116,7 @@ public final class ClaimVolumes implements PluginVolumes {
             throw new RefusedException(
                     name
                             + " is not removed: "
-                            + remover.mounted(id).orElse("a process has it mounted"),
+                            + remover.mounted().getOrDefault(id, "a process has it mounted"),
                     "stop that process first");
         }
     }

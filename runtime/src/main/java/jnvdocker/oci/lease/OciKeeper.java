@@ -280,7 +280,7 @@ public final class OciKeeper implements AutoCloseable {
         Set<String> live = new HashSet<>();
         live().forEach(lease -> live.add(lease.claim().id()));
         List<String> over = known.stream().filter(claim -> !live.contains(claim)).toList();
-        Set<String> mounted = over.isEmpty() ? Set.of() : remover.mounted();
+        Set<String> mounted = over.isEmpty() ? Set.of() : remover.mounted().keySet();
         for (String claim : over) {
             if (!mounted.contains(claim)) {
                 files.delete(claim);
