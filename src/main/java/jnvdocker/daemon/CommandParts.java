@@ -143,6 +143,7 @@ final class CommandParts {
                         core.cuda(),
                         engine,
                         leases.leases(),
+                        leases.registry(),
                         edited,
                         core.monitor().health(),
                         config::defaultGpus,

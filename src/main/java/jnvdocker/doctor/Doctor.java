@@ -9,6 +9,7 @@ import jnvdocker.nvml.CudaVersions;
 import jnvdocker.nvml.GpuHealth;
 import jnvdocker.oci.install.RuntimeInstaller;
 import jnvdocker.oci.lease.EditedContainers;
+import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.volume.DriverVolumeStore;
 import jnvdocker.volume.GpuHost;
@@ -45,6 +46,7 @@ public final class Doctor {
             CudaVersions cuda,
             DockerEngine engine,
             Leases leases,
+            LeaseRegistry registry,
             EditedContainers edited,
             GpuHealth health,
             Supplier<GpuRequest> defaultGpus,

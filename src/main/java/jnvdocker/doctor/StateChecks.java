@@ -120,7 +120,7 @@ final class StateChecks {
     void registry(Findings found) throws IOException {
         int live;
         try {
-            around.leases().examine();
+            around.registry().examine();
             live = around.leases().live().size();
         } catch (RegistryException e) {
             found.wrong(e);

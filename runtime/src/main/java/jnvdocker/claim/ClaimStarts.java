@@ -52,32 +52,24 @@ public final class ClaimStarts {
     /** For the groups of a user, which the host may have to request from a directory service. */
     private static final Duration NAMES_LIMIT = Duration.ofMillis(300);
 
+    private final Grants grants;
     private final LeaseRegistry registry;
-    private final Evidence evidence;
     private final Keeper keeper;
-    private final ClaimUsers users;
     private final Supply supply;
     private final UnmanagedScan unmanagedScan;
-    private final Grants grants;
     private final Pace pace;
+    private final Evidence evidence;
+    private final ClaimUsers users;
 
-    public ClaimStarts(
-            LeaseRegistry registry,
-            Evidence evidence,
-            Keeper keeper,
-            ClaimUsers users,
-            Supply supply,
-            UnmanagedScan unmanagedScan,
-            Grants grants,
-            Pace pace) {
-        this.registry = registry;
-        this.evidence = evidence;
-        this.keeper = keeper;
-        this.users = users;
-        this.supply = supply;
-        this.unmanagedScan = unmanagedScan;
+    public ClaimStarts(Grants grants, Evidence evidence, ClaimUsers users) {
         this.grants = grants;
-        this.pace = pace;
+        registry = grants.parts().registry();
+        keeper = grants.parts().keeper();
+        supply = grants.parts().supply();
+        unmanagedScan = grants.parts().unmanagedScan();
+        pace = grants.parts().pace();
+        this.evidence = evidence;
+        this.users = users;
     }
 
     /** Whether a container without GPUs mounts the claim of one that is stopped. */
@@ -126,9 +118,6 @@ public final class ClaimStarts {
 
     private record Guest() implements Mounted {}
 
-    /** The lease of the claim has ended meanwhile, so the terms are needed that were not read. */
-    private record Changed() implements Mounted {}
-
     /**
      * The claim has a lease already: of an earlier start of its container, of one that runs, or of
      * another container that shares the claim.
@@ -147,9 +136,7 @@ public final class ClaimStarts {
         /** The lease that the claim has, when that is over or goes on with this mount. */
         private Optional<Lease> own = Optional.empty();
 
-        /** Whether a lease has ended between its reading and the decision. */
-        private boolean changed;
-
+        /** As of the scan: the usual mount is of a lease that goes on, and needs none. */
         private Optional<Supply.Terms> terms = Optional.empty();
 
         Start(Claim claim, String use, ProcessId caller) {
@@ -161,19 +148,10 @@ public final class ClaimStarts {
         Grants.Answer<Mounted> attempt() throws RefusedException, IOException {
             for (int attempt = 1; ; attempt++) {
                 Grants.Answer<Mounted> answer;
-                // The usual mount is of a lease that goes on: its GPUs are not read again.
-                terms =
-                        changed || needsTerms(registry.holdings())
-                                ? Optional.of(supply.terms(claim.owner(), List.of()))
-                                : Optional.empty();
                 try {
                     answer = grants.decide(this);
                 } catch (RegistryException e) {
                     return new Grants.Granted<>(new Held(unwritten(e)));
-                }
-                if (answer instanceof Grants.Granted(Changed _)) {
-                    changed = true;
-                    continue;
                 }
                 if (!(answer instanceof Grants.Granted(Another(Lease lease, boolean known)))) {
                     return answer;
@@ -210,18 +188,13 @@ public final class ClaimStarts {
             return own.get();
         }
 
-        /** Whether the decision depends on more than the lease that the claim has. */
-        private boolean needsTerms(Holdings holdings) {
-            Optional<Lease> own = holdings.ofClaim(claim.id());
-            return own.isEmpty() || own.get().isReservation() && !wasJustMade(own.get(), holdings);
-        }
-
         /** A lease that goes on is not taken back: an unmanaged use there has come later. */
         @Override
         public boolean needsScan(Holdings holdings) {
-            return terms.isPresent()
-                    && needsTerms(holdings)
-                    && (holdings.ofClaim(claim.id()).isPresent() || holdings.on(claim).isEmpty());
+            Optional<Lease> own = holdings.ofClaim(claim.id());
+            return own.isPresent()
+                    ? own.get().isReservation() && !wasJustMade(own.get(), holdings)
+                    : holdings.on(claim).isEmpty();
         }
 
         /**
@@ -235,8 +208,10 @@ public final class ClaimStarts {
 
         @Override
         public List<GpuUse> scan() throws IOException {
+            Supply.Terms now = supply.terms(claim.owner(), List.of());
+            terms = Optional.of(now);
             return unmanagedScan.scanWithoutEngine(
-                    terms.orElseThrow().gpus().stream()
+                    now.gpus().stream()
                             .filter(gpu ->
                                     claim.gpus().stream()
                                             .anyMatch(its -> its.uuid().equals(gpu.uuid())))
@@ -246,9 +221,6 @@ public final class ClaimStarts {
         @Override
         public Optional<Grants.Answer<Mounted>> decide(
                 LeaseWriter leases, Map<String, List<GpuUse>> uses) throws RefusedException {
-            if (terms.isEmpty() && needsTerms(leases.holdings())) {
-                return Optional.of(new Grants.Granted<>(new Changed()));
-            }
             return Optional.of(
                     outcome(
                             leases,

@@ -1,5 +1,6 @@
 package jnvdocker.claim;
 
+import jnvdocker.grant.Grants;
 import jnvdocker.grant.WaitingQueue;
 import jnvdocker.holder.ContainerEngine;
 import jnvdocker.holder.Pace;
@@ -83,20 +84,13 @@ public final class RefusedStarts {
     /** Containers without a claim's volume, by their ids: our OCI runtime gives them their GPUs. */
     private final Map<String, ContainerEngine.Down> missed = new ConcurrentHashMap<>();
 
-    public RefusedStarts(
-            LeaseRegistry registry,
-            ContainerEngine engine,
-            Supply supply,
-            UnmanagedScan unmanagedScan,
-            WaitingQueue queue,
-            Pace pace,
-            String volumeDriver) {
-        this.registry = registry;
+    public RefusedStarts(Grants.Parts parts, ContainerEngine engine, String volumeDriver) {
+        registry = parts.registry();
+        supply = parts.supply();
+        unmanagedScan = parts.unmanagedScan();
+        queue = parts.queue();
+        pace = parts.pace();
         this.engine = engine;
-        this.supply = supply;
-        this.unmanagedScan = unmanagedScan;
-        this.queue = queue;
-        this.pace = pace;
         this.volumeDriver = volumeDriver;
     }
 

@@ -151,18 +151,8 @@ public record LeaseParts(
             reconciler.start();
             WaitingQueue queue =
                     WaitingQueue.open(registry, evidence, world.policy(), world.pace());
-            RefusedStarts refusedStarts =
-                    new RefusedStarts(
-                            registry,
-                            world.engine(),
-                            supply,
-                            unmanagedScan,
-                            queue,
-                            world.pace(),
-                            world.volumeDriver());
             HolderStops stops =
                     new HolderStops(registry, evidence, world.engine(), world.log(), world.pace());
-            Reservations reservations = new Reservations(registry, files, keeper, remover);
             Grants grants =
                     new Grants(
                             new Grants.Parts(
@@ -171,36 +161,20 @@ public record LeaseParts(
                                     unmanagedScan,
                                     keeper,
                                     queue,
-                                    reservations,
+                                    new Reservations(registry, files, keeper, remover),
                                     world.pace()));
+            RefusedStarts refusedStarts =
+                    new RefusedStarts(grants.parts(), world.engine(), world.volumeDriver());
             ClaimUsers users = new ClaimUsers(world.engine(), new ContainerOwner(world.trusted()));
             return new LeaseParts(
                     registry,
                     new Leases(
-                            registry,
-                            grants,
-                            reservations,
-                            keeper,
-                            evidence,
-                            queue,
-                            unmanagedScan,
-                            world.troubles(),
-                            supply,
-                            world.volumeDriver(),
-                            world.log()),
+                            grants, evidence, world.troubles(), world.volumeDriver(), world.log()),
                     new ClaimVolumes(
                             registry,
                             files,
                             remover,
-                            new ClaimStarts(
-                                    registry,
-                                    evidence,
-                                    keeper,
-                                    users,
-                                    supply,
-                                    unmanagedScan,
-                                    grants,
-                                    world.pace()),
+                            new ClaimStarts(grants, evidence, users),
                             users,
                             keeper,
                             supply,
@@ -214,16 +188,7 @@ public record LeaseParts(
                     new ClaimPrune(
                             registry, files, remover, evidence, keeper, world.engine(), reconciler),
                     unleased,
-                    new OciContainers(
-                            registry,
-                            files,
-                            evidence,
-                            leftovers,
-                            grants,
-                            reservations,
-                            unmanagedScan,
-                            world.troubles(),
-                            world.pace()),
+                    new OciContainers(grants, files, evidence, leftovers, world.troubles()),
                     new OciKeeper(registry, files, evidence, keeper, remover, world.pace()),
                     queue,
                     supply,

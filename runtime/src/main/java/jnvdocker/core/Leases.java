@@ -101,26 +101,20 @@ public final class Leases {
     private final DecisionLog log;
 
     Leases(
-            LeaseRegistry registry,
             Grants grants,
-            Reservations reservations,
-            Keeper keeper,
             Evidence evidence,
-            WaitingQueue queue,
-            UnmanagedScan unmanagedScan,
             GpuTroubles troubles,
-            Supply supply,
             String volumeDriver,
             DecisionLog log) {
-        this.registry = registry;
         this.grants = grants;
-        this.reservations = reservations;
-        this.keeper = keeper;
+        registry = grants.parts().registry();
+        reservations = grants.parts().reservations();
+        keeper = grants.parts().keeper();
+        queue = grants.parts().queue();
+        unmanagedScan = grants.parts().unmanagedScan();
+        supply = grants.parts().supply();
         this.evidence = evidence;
-        this.queue = queue;
-        this.unmanagedScan = unmanagedScan;
         this.troubles = troubles;
-        this.supply = supply;
         this.bookings = new Bookings(registry, supply);
         this.volumeDriver = volumeDriver;
         this.log = log;
@@ -392,16 +386,6 @@ public final class Leases {
             }
         }
         return unchanged;
-    }
-
-    /**
-     * Reads the registry from the disk again.
-     *
-     * @throws jnvdocker.registry.RegistryException when it is damaged, or another file is in its
-     *     place
-     */
-    public void examine() throws IOException {
-        registry.examine();
     }
 
     /** Whether there was no registry when the daemon started: it is new, or was lost. */

@@ -58,7 +58,7 @@ public final class Grants {
             Reservations reservations,
             Pace pace) {}
 
-    Parts parts() {
+    public Parts parts() {
         return parts;
     }
 

@@ -1,6 +1,7 @@
 package jnvdocker.grant;
 
 import jnvdocker.decision.UnavailableException;
+import jnvdocker.holder.Pace;
 import jnvdocker.holder.UnmanagedScan;
 import jnvdocker.host.Gpu;
 import jnvdocker.keeper.Keeper;
@@ -240,7 +241,7 @@ final class OpenRequest implements Grants.Bid<Lease> {
         if (first.isPresent()) {
             FirstScan begun = first.get();
             first = Optional.empty();
-            return begun.uses();
+            return Pace.taken(begun.uses());
         }
         return creation.isEmpty()
                 ? parts.unmanagedScan().scan(terms.gpus(), UnmanagedScan.LIMIT)

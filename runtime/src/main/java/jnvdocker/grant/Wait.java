@@ -49,7 +49,7 @@ final class Wait {
 
     /**
      * @throws RefusedException when the time is up, or the client can never be served
-     * @throws ClientGoneException when the client is gone
+     * @throws IOException when the client has ended meanwhile, and needs no answer
      */
     Lease await() throws RefusedException, IOException {
         while (true) {
@@ -64,7 +64,7 @@ final class Wait {
                 continue;
             }
             if (place.isOver()) {
-                throw new ClientGoneException(request.client());
+                throw new IOException("the client (pid " + request.client().pid() + ") is gone");
             }
             if (place.standing().isPresent()) {
                 report(place.standing().get());

@@ -431,6 +431,7 @@ class JsonDocumentsTest {
                                 new CudaVersions(Optional::empty),
                                 engine,
                                 leases(),
+                                parts.registry(),
                                 EditedContainers.in(directory.resolve("markers")),
                                 GpuHealth.keptIn(state.resolve("gpu-errors"), "a boot"),
                                 GpuRequest.All::new,

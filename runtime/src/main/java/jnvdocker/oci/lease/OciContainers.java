@@ -65,24 +65,20 @@ public final class OciContainers {
     private final Set<Container> underWay = new HashSet<>();
 
     public OciContainers(
-            LeaseRegistry registry,
+            Grants grants,
             ClaimFiles files,
             Evidence evidence,
             Leftovers leftovers,
-            Grants grants,
-            Reservations reservations,
-            UnmanagedScan unmanagedScan,
-            GpuTroubles troubles,
-            Pace pace) {
-        this.registry = registry;
+            GpuTroubles troubles) {
+        this.grants = grants;
+        registry = grants.parts().registry();
+        reservations = grants.parts().reservations();
+        unmanagedScan = grants.parts().unmanagedScan();
+        pace = grants.parts().pace();
         this.files = files;
         this.evidence = evidence;
         this.leftovers = leftovers;
-        this.grants = grants;
-        this.reservations = reservations;
-        this.unmanagedScan = unmanagedScan;
         this.troubles = troubles;
-        this.pace = pace;
     }
 
     /**
