@@ -10,6 +10,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.function.Predicate;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
 
@@ -106,33 +107,26 @@ final class PodSights {
 
     /** Whether the kubelet says that a pod has the GPUs of its lease. */
     Listed listed(Lease lease, Origin.Pod pod) {
-        if (stopped) {
-            return Listed.NO;
-        }
-        Optional<Answer> answer = last.filter(it -> it.begun().newest() >= lease.id());
-        if (answer.isEmpty()) {
-            return Listed.UNKNOWN;
-        }
-        return pods(answer.get().listed(), lease).anyMatch(other -> mayBe(pod, other))
-                ? Listed.YES
-                : Listed.NO;
+        return listed(lease, _ -> true, other -> mayBe(pod, other));
     }
 
     /** Whether the kubelet has given reserved GPUs to any pod. */
     Listed given(Lease reservation) {
+        return listed(
+                reservation,
+                answer -> !answer.begun().time().minus(MARGIN).isBefore(reservation.since()),
+                _ -> true);
+    }
+
+    private Listed listed(Lease lease, Predicate<Answer> counts, Predicate<Origin.Pod> its) {
         if (stopped) {
             return Listed.NO;
         }
-        Optional<Answer> answer =
-                last.filter(it -> it.begun().newest() >= reservation.id())
-                        .filter(it ->
-                                !it.begun().time().minus(MARGIN).isBefore(reservation.since()));
-        if (answer.isEmpty()) {
-            return Listed.UNKNOWN;
-        }
-        return pods(answer.get().listed(), reservation).findAny().isPresent()
-                ? Listed.YES
-                : Listed.NO;
+        return last.filter(answer -> answer.begun().newest() >= lease.id())
+                .filter(counts)
+                .map(answer -> pods(answer.listed(), lease).anyMatch(its))
+                .map(listed -> listed ? Listed.YES : Listed.NO)
+                .orElse(Listed.UNKNOWN);
     }
 
     /** The pods for which the kubelet remembers GPUs that are reserved. */
