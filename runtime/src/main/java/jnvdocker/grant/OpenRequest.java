@@ -241,7 +241,9 @@ final class OpenRequest implements Grants.Bid<Lease> {
         if (first.isPresent()) {
             FirstScan begun = first.get();
             first = Optional.empty();
-            return Pace.taken(begun.uses());
+            if (begun.forced() == parts.keeper().forced()) {
+                return Pace.taken(begun.uses());
+            }
         }
         return creation.isEmpty()
                 ? parts.unmanagedScan().scan(terms.gpus(), UnmanagedScan.LIMIT)

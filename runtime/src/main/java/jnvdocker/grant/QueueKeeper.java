@@ -72,6 +72,9 @@ public final class QueueKeeper {
     /** The uses of GPUs without a lease, by the last scan. */
     private List<GpuUse> seen = List.of();
 
+    /** How many leases had been ended by force before it. */
+    private long forced;
+
     private long scannedForUses;
     private long scanCost;
 
@@ -160,6 +163,7 @@ public final class QueueKeeper {
     /** A process that was seen has a lease that is read after that, or none. */
     private Holdings scanForUses(List<Gpu> gpus) throws IOException {
         long begun = pace.nanos();
+        forced = keeper.forced();
         seen = unmanagedScan.scan(gpus, UnmanagedScan.LIMIT);
         scannedForUses = pace.nanos();
         scanCost = scannedForUses - begun;
@@ -275,7 +279,7 @@ public final class QueueKeeper {
                             return Walk.BLIND;
                         }
                         if (place.isPresent()) {
-                            give(place, before, new FirstScan(terms.gpus(), () -> seen));
+                            give(place, before, new FirstScan(terms.gpus(), forced, () -> seen));
                             return Walk.SERVED;
                         }
                         choice = choice.keeping(place.ticket()).orElse(choice);

@@ -56,14 +56,14 @@ class FirstScanTest extends SimulatedWorldTest {
     void usedGpuIsNotChosen() throws Exception {
         List<Gpu> gpus = world.gpus();
         GpuUse use = use(gpus.getFirst(), world.machine.spawn());
-        Lease lease = query("a", 1, new FirstScan(gpus, () -> List.of(use)));
+        Lease lease = query("a", 1, new FirstScan(gpus, 0, () -> List.of(use)));
         assertEquals(gpus.get(1).uuid(), lease.claim().gpus().getFirst().uuid());
     }
 
     /** Another choice is made of the GPUs that are there then. */
     @Test
     void gpuThatHasVanishedSinceIsNotChosenAgain() throws Exception {
-        Lease lease = query("a", 1, new FirstScan(List.of(GONE), List::of));
+        Lease lease = query("a", 1, new FirstScan(List.of(GONE), 0, List::of));
         assertEquals(world.gpus().getFirst().uuid(), lease.claim().gpus().getFirst().uuid());
     }
 
@@ -75,6 +75,7 @@ class FirstScanTest extends SimulatedWorldTest {
         FirstScan scan =
                 new FirstScan(
                         List.of(GONE),
+                        0,
                         () -> {
                             taken.incrementAndGet();
                             return List.of();
@@ -91,6 +92,7 @@ class FirstScanTest extends SimulatedWorldTest {
         FirstScan scan =
                 new FirstScan(
                         world.gpus(),
+                        0,
                         () -> {
                             throw new UncheckedIOException(failure);
                         });

@@ -9,6 +9,7 @@ import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.grant.FirstScan;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.Holder;
@@ -183,6 +184,19 @@ class OvertakenScanTest {
                 runtime,
                 ALICE,
                 new GpuRequest.Count(1));
+    }
+
+    /** A creation begins a scan when it is requested, which may be long before the decision. */
+    @Test
+    void programThatAFirstScanHasNotSeenIsSeenWhenItsLeaseHasEndedSince() throws Exception {
+        FirstScan before = new FirstScan(List.of(A), parts.keeper().forced(), List::of);
+        release();
+        RefusedException refused =
+                assertThrows(
+                        RefusedException.class,
+                        () -> parts.oci().take(creation(machine.spawn()), before).keep());
+        String words = refused.getMessage();
+        assertTrue(words.contains("python3 (pid " + program.pid() + ")"), words);
     }
 
     /** Its first process is learnt of late: the decision ends, and so does the lease. */

@@ -126,6 +126,7 @@ public final class OciContainers {
         List<Gpu> gpus = troubles.mark(present);
         return new FirstScan(
                 gpus,
+                grants.parts().keeper().forced(),
                 pace.meanwhile(() -> {
                     try {
                         return unmanagedScan.scanWithoutEngine(gpus);
