@@ -141,7 +141,7 @@ final class StateChecks {
 
     /** A registry that was not there when the daemon started, though GPUs were held. */
     private void lost(Findings found) throws IOException {
-        long known = around.leases().counts().now().recovered();
+        long known = around.leases().decisions().counts().now().recovered();
         int unknown =
                 GpuChecks.lost(around.leases().status(HostDriver.gpusIfAny(around.host()))).size();
         if (around.leases().isRegistryNew() && known + unknown > 0) {

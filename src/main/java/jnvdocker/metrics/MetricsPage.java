@@ -87,7 +87,7 @@ public final class MetricsPage implements WebPages {
     }
 
     private void addDecisions(Samples samples) throws IOException {
-        DecisionCounts.Counts now = leases.counts().now();
+        DecisionCounts.Counts now = leases.decisions().counts().now();
         samples.add(Metric.LEASES, leases.live().size());
         samples.add(Metric.GRANTED, (double) now.granted());
         samples.add(Metric.RECOVERED, (double) now.recovered());

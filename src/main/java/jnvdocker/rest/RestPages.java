@@ -41,7 +41,7 @@ public final class RestPages implements WebPages, AutoCloseable {
                 GpuRecorder.start(view.host(), view.leases(), known, settings.keepHistory());
         this.leases =
                 new LeasePages(documents, feed, view.leases(), recorder::utilization, settings);
-        view.leases().addListener(feed);
+        view.leases().decisions().addListener(feed);
     }
 
     @Override

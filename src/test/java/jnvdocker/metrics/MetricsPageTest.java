@@ -165,12 +165,12 @@ class MetricsPageTest {
     @Test
     void leasesAreCountedWithTheirDecisions() throws Exception {
         Claim claim = claim("device=1");
-        parts.leases().cancel(claim("device=0"));
+        parts.leases().reservations().cancel(claim("device=0"));
         for (String request : List.of("device=1", "3", "4")) {
             try {
                 claim(request);
             } catch (RefusedException e) {
-                parts.leases().refused(ALICE, "container", e);
+                parts.leases().decisions().refused(ALICE, "container", e);
             }
         }
         List<String> lines = lines(true);
@@ -305,7 +305,7 @@ class MetricsPageTest {
         String name = Metric.IDLE_SINCE.fullName();
         String sample = samples(lines(true), name).getFirst();
         assertTrue(sample.contains("source=\"nodes\"") && sample.endsWith(" 1.8E9"), sample);
-        parts.leases().cancel(before);
+        parts.leases().reservations().cancel(before);
         claim("device=0");
         assertEquals(List.of(), samples(lines(true), name));
     }
@@ -314,7 +314,7 @@ class MetricsPageTest {
     void everyMetricOfTheListIsReported() throws Exception {
         idle.add(idle(claim("share=10G")));
         idle.add(idle(claim("share=1G")));
-        parts.leases().cancel(claim("device=1"));
+        parts.leases().reservations().cancel(claim("device=1"));
         readings.put("0000:00:00.0", full());
         List<String> lines = lines(true);
         assertEquals(2, samples(lines, Metric.IDLE_SINCE.fullName()).stream().distinct().count());

@@ -2,11 +2,7 @@ package jnvdocker.core;
 
 import jnvdocker.container.Allocation;
 import jnvdocker.container.VolumeMount;
-import jnvdocker.decision.DecisionCounts;
-import jnvdocker.decision.DecisionListener;
 import jnvdocker.decision.DecisionLog;
-import jnvdocker.decision.RecentRefusals;
-import jnvdocker.decision.RefusalReason;
 import jnvdocker.decision.UnavailableException;
 import jnvdocker.grant.Grant;
 import jnvdocker.grant.Grants;
@@ -22,11 +18,8 @@ import jnvdocker.host.Gpu;
 import jnvdocker.host.GpuTroubles;
 import jnvdocker.keeper.Keeper;
 import jnvdocker.lease.AfterStop;
-import jnvdocker.lease.Allowance;
-import jnvdocker.lease.Booking;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
-import jnvdocker.lease.Cordon;
 import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.GpuTime;
@@ -36,19 +29,14 @@ import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Outcome;
 import jnvdocker.lease.Owner;
-import jnvdocker.lease.Quota;
 import jnvdocker.lease.Request;
 import jnvdocker.lease.Requested;
-import jnvdocker.lease.Rule;
 import jnvdocker.lease.Tenure;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.lease.Verdict;
 import jnvdocker.lease.text.Addressee;
-import jnvdocker.lease.text.KeptText;
 import jnvdocker.lease.text.LeaseText;
-import jnvdocker.lease.text.QuotaText;
-import jnvdocker.lease.text.TimeText;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.OpenDevices;
 import jnvdocker.registry.ClaimStore;
@@ -71,7 +59,6 @@ import org.slf4j.LoggerFactory;
 import java.io.IOException;
 import java.time.Duration;
 import java.time.Instant;
-import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -83,8 +70,6 @@ public final class Leases {
 
     /** The path of the lease in a container. */
     public static final String DIRECTORY = "/run/jnvdocker";
-
-    private static final String FORCED = "released by force: ";
 
     private static final Logger LOG = LoggerFactory.getLogger(Leases.class);
     private final LeaseRegistry registry;
@@ -99,6 +84,8 @@ public final class Leases {
     private final Bookings bookings;
     private final String volumeDriver;
     private final DecisionLog log;
+    private final Releases releases;
+    private final Cordons cordons;
 
     Leases(
             Grants grants,
@@ -118,6 +105,8 @@ public final class Leases {
         this.bookings = new Bookings(registry, supply);
         this.volumeDriver = volumeDriver;
         this.log = log;
+        releases = new Releases(this, registry, keeper, evidence, supply);
+        cordons = new Cordons(registry, supply, troubles);
     }
 
     /**
@@ -133,6 +122,16 @@ public final class Leases {
     public Grant<Claim> take(Request request, Optional<Waiting> waits)
             throws RefusedException, IOException {
         return new Grant<>(grants.take(request, waits).map(Lease::claim), reservations::cancel);
+    }
+
+    /** The part that ends leases by command, and gives them more time. */
+    public Releases releases() {
+        return releases;
+    }
+
+    /** The part that takes GPUs out. */
+    public Cordons cordons() {
+        return cordons;
     }
 
     /** The part that gives GPUs, and stops to do so. */
@@ -168,38 +167,9 @@ public final class Leases {
                 .findFirst();
     }
 
-    /**
-     * Notes that a user's container or command is not started.
-     *
-     * @param purpose for people: {@code container train-7}
-     */
-    public void refused(Owner owner, String purpose, RefusedException why) {
-        log.refused(owner, purpose, why.refusal(), RefusalReason.of(why));
-    }
-
-    /** Returns the latest refusals, the last one first. */
-    public List<RecentRefusals.Refused> refusals() {
-        return log.refusals().latest();
-    }
-
-    /** Returns the numbers of decisions since the daemon started. */
-    public DecisionCounts counts() {
-        return log.counts();
-    }
-
-    /** Registers a listener that is notified of each decision from now on. */
-    public void addListener(DecisionListener listener) {
-        log.addListener(listener);
-    }
-
-    /** Unregisters a listener: it is notified of no further decision. */
-    public void removeListener(DecisionListener listener) {
-        log.removeListener(listener);
-    }
-
-    /** Cancels the reservation of a client that does not become docker. */
-    public void cancel(Claim claim) throws IOException {
-        reservations.cancel(claim);
+    /** The decisions, the refusals among them. */
+    public DecisionLog decisions() {
+        return log;
     }
 
     /** Returns a user's limits by the configuration, and what the user holds. */
@@ -344,48 +314,6 @@ public final class Leases {
                         unmanagedScan.knowsContainers(),
                         unmanagedScan.observers());
         return new Board(board.status(), choice);
-    }
-
-    /**
-     * GPUs get no new leases from now on, until {@link #uncordon}. Holders keep theirs.
-     *
-     * @param reason for people; may be empty
-     */
-    public void cordon(List<Gpu> gpus, Owner by, String reason) throws IOException {
-        for (Gpu gpu : gpus) {
-            registry.cordon(gpu.uuid(), by, reason);
-            LOG.info("GPU {} was cordoned by {}: {}", gpu.uuid(), by.name(), reason);
-        }
-    }
-
-    /**
-     * GPUs get leases again: those that were cordoned, and those of which an error was reported and
-     * that were reset since.
-     *
-     * @return those that were neither cordoned nor faulty
-     * @throws RefusedException when it is the configuration that cordons one
-     */
-    public List<Gpu> uncordon(List<Gpu> gpus) throws RefusedException, IOException {
-        for (Gpu gpu : gpus) {
-            if (supply.rules().cordons(gpu)) {
-                Cordon cordon = new Cordon.ByFile();
-                throw new RefusedException(
-                        LeaseText.name(gpu.number(), gpu.uuid())
-                                + " is "
-                                + LeaseText.cordoned(cordon),
-                        LeaseText.toUncordon(cordon, gpu));
-            }
-        }
-        List<Gpu> unchanged = new ArrayList<>();
-        for (Gpu gpu : gpus) {
-            troubles.clearReportedFault(gpu);
-            if (registry.uncordon(gpu.uuid())) {
-                LOG.info("GPU {} was uncordoned", gpu.uuid());
-            } else if (gpu.isSound()) {
-                unchanged.add(gpu);
-            }
-        }
-        return unchanged;
     }
 
     /** Whether there was no registry when the daemon started: it is new, or was lost. */
@@ -552,94 +480,9 @@ public final class Leases {
                 : "";
     }
 
-    /**
-     * Ends the lease of a claim when its holder is gone.
-     *
-     * @throws RefusedException when there is none, or its holder is not known to be gone
-     */
-    public Lease release(String claim) throws RefusedException, IOException {
-        Lease lease = lease(claim);
-        keeper.end(List.of(lease), Keeper.Caller.CLIENT);
-        if (registry.liveOf(claim).filter(now -> now.id() == lease.id()).isPresent()) {
-            throw new RefusedException(
-                    "claim " + claim + " is not released: " + explain(lease),
-                    evidence.of(lease) instanceof Life.Gone
-                            ? "with --force it is, unless a program still uses its GPUs"
-                            : LeaseText.toEnd(lease.claim()));
-        }
-        return lease;
-    }
-
-    /**
-     * Ends the lease of a claim when its holder does not run: a reservation, or the lease of a
-     * container that the engine may be about to start again.
-     *
-     * @param who the user and the reason, for the history
-     * @throws RefusedException when the claim has none, or its holder runs and would go on to use
-     *     the GPUs
-     */
-    public Lease releaseUnused(String claim, String who) throws RefusedException, IOException {
-        Lease lease = lease(claim);
-        keeper.end(List.of(lease), Keeper.Caller.CLIENT);
-        Optional<Lease> now = registry.liveOf(claim).filter(it -> it.id() == lease.id());
-        if (now.isEmpty()) {
-            return lease;
-        }
-        boolean unused = now.get().isOfClient() || evidence.of(now.get()) instanceof Life.Gone;
-        if (!unused || !keeper.endUnused(now.get(), FORCED + who)) {
-            throw new RefusedException(
-                    "claim %s is not released: %s, and could go on to use what another would get"
-                            .formatted(claim, explain(now.get())),
-                    LeaseText.toEnd(lease.claim()) + "; root can still release it");
-        }
-        return lease;
-    }
-
-    /**
-     * A lease that root has ended.
-     *
-     * @param runs the part of its holder that runs, and can use the GPUs as before; empty when
-     *     nothing does
-     */
-    public record Released(Lease lease, Optional<String> runs) {}
-
-    /**
-     * Ends the lease of a claim, whatever its holder does: its GPUs are given to others from now
-     * on, though it may run. For root alone, at root's own risk.
-     *
-     * @param who the user and the reason, for the history
-     * @throws RefusedException when the claim has none
-     */
-    public Released releaseByForce(String claim, String who) throws RefusedException, IOException {
-        Lease lease = lease(claim);
-        while (true) {
-            boolean idle = lease.isOfClient() || evidence.of(lease) instanceof Life.Gone;
-            String what = explain(lease);
-            if (keeper.endByForce(lease, FORCED + who)) {
-                return new Released(lease, idle ? Optional.empty() : Optional.of(what));
-            }
-            // A reservation may have become a container's meanwhile.
-            lease =
-                    registry.stillLive(List.of(lease)).stream()
-                            .findFirst()
-                            .orElseThrow(() ->
-                                    new RefusedException(
-                                            "claim " + claim + " has just ended by itself",
-                                            "'jnvdocker gpu leases --all' says how"));
-        }
-    }
-
     /** The GPUs that are kept for the owners of stopped containers, by UUID. */
     public Map<String, AfterStop> afterStop() throws IOException {
         return supply.afterStop(registry.holdings());
-    }
-
-    /** Others may have what is kept for the owner of a stopped container. */
-    public void releaseAfterStop(String claim) throws IOException {
-        registry.decide(leases -> {
-            leases.forgetStop(claim);
-            return null;
-        });
     }
 
     /** What users have booked ahead. */
@@ -653,84 +496,6 @@ public final class Leases {
             throws RefusedException, IOException {
         endReservations();
         return bookings.book(request, owner, from, time, byRoot);
-    }
-
-    /**
-     * Gives a lease more time.
-     *
-     * @param more from its end on, or from now on when that has passed
-     * @param byRoot whether the limits of its owner do not count
-     * @return the lease with its new end
-     * @throws RefusedException when it has no end, or its owner may not hold GPUs that long
-     */
-    public Lease extend(Lease lease, Duration more, boolean byRoot)
-            throws RefusedException, IOException {
-        String name = "claim " + lease.claim().id();
-        if (lease.due().isEmpty()) {
-            throw new RefusedException(
-                    name + " may hold its GPUs as long as it runs", "there is nothing to extend");
-        }
-        Instant now = registry.now();
-        Instant from = lease.isOverdue(now) ? now : lease.due().get();
-        Duration time = Duration.between(lease.since(), from.plus(more));
-        Owner owner = lease.claim().owner();
-        supply.learn(owner, Supply.NAMES_LIMIT);
-        Allowance allowance = supply.allowance(owner);
-        if (!byRoot && !allowance.isKnown()) {
-            Quota.Unsure unsure = new Quota.Unsure(owner);
-            throw new RefusedException(QuotaText.why(unsure), QuotaText.remedy(unsure));
-        }
-        if (!byRoot && allowance.hold().filter(it -> time.compareTo(it.limit()) > 0).isPresent()) {
-            Rule<Duration> longest = allowance.hold().get();
-            throw new RefusedException(
-                    name
-                            + " has held its GPUs since "
-                            + LeaseText.time(lease.since())
-                            + ", and "
-                            + TimeText.longestHold(longest),
-                    "extend it until "
-                            + LeaseText.time(lease.since().plus(longest.limit()))
-                            + " at most; root can extend it further");
-        }
-        Instant due = lease.since().plus(time);
-        if (!byRoot) {
-            refuseBeyond(lease, due);
-        }
-        Optional<Booking> next = registry.holdings().next(lease.claim());
-        if (!byRoot && next.filter(it -> it.from().isBefore(due)).isPresent()) {
-            throw new RefusedException(
-                    name + " has a GPU that is " + KeptText.of(next.get()),
-                    "extend it until "
-                            + LeaseText.time(next.get().from())
-                            + " at most; root can extend it further");
-        }
-        registry.decide(leases -> {
-            leases.extend(lease, time);
-            return null;
-        });
-        return lease(lease.claim().id());
-    }
-
-    /**
-     * A container that was given another's GPUs lasts no longer than that one may: else each of two
-     * could take them over from the other for ever.
-     */
-    private void refuseBeyond(Lease lease, Instant due) throws RefusedException, IOException {
-        if (!registry.decide(leases -> leases.isJoined(lease))) {
-            return;
-        }
-        List<Lease> others = beside(lease);
-        boolean inTime =
-                others.stream().anyMatch(other -> other.due().filter(due::isAfter).isEmpty());
-        if (!inTime) {
-            throw new RefusedException(
-                    "claim "
-                            + lease.claim().id()
-                            + " was given the GPUs of another container, and ends with its time",
-                    others.isEmpty()
-                            ? "root can extend it"
-                            : "extend claim " + others.getFirst().claim().id() + " first");
-        }
     }
 
     /** The leases under which others of a lease's party hold some of its GPUs, too. */

@@ -10,6 +10,7 @@ import jnvdocker.registry.LeaseEvents;
 import jnvdocker.words.Indices;
 import jnvdocker.words.Quote;
 import jnvdocker.words.Refusal;
+import jnvdocker.words.RefusedException;
 import jnvdocker.words.Span;
 
 import org.slf4j.Logger;
@@ -216,6 +217,15 @@ public final class DecisionLog implements LeaseEvents {
      * GPUs were requested and not given.
      *
      * @param purpose the container, or the command of a user: {@code container train-7}
+     */
+    public void refused(Owner owner, String purpose, RefusedException why) {
+        refused(owner, purpose, why.refusal(), RefusalReason.of(why));
+    }
+
+    /**
+     * Likewise, for a reason that the refusal does not have.
+     *
+     * @param reason under which the refusal is counted
      */
     public void refused(Owner owner, String purpose, Refusal why, RefusalReason reason) {
         counts.refused(reason);

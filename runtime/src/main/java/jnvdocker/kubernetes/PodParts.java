@@ -83,7 +83,7 @@ public final class PodParts implements AutoCloseable {
      */
     public static PodParts start(World world) {
         PodParts parts = new PodParts(world);
-        world.parts().leases().addListener(parts.watch);
+        world.parts().leases().decisions().addListener(parts.watch);
         parts.watch.addListener(parts::warn);
         parts.keeper.check();
         parts.watch.start();
@@ -141,7 +141,8 @@ public final class PodParts implements AutoCloseable {
     }
 
     private NewRefusals refusals() {
-        return new NewRefusals(why -> world.parts().leases().refused(Owner.KUBERNETES, POD, why));
+        return new NewRefusals(
+                why -> world.parts().leases().decisions().refused(Owner.KUBERNETES, POD, why));
     }
 
     private Set<String> names(Duration longest) throws InterruptedException {
@@ -197,7 +198,7 @@ public final class PodParts implements AutoCloseable {
 
     @Override
     public void close() {
-        world.parts().leases().removeListener(watch);
+        world.parts().leases().decisions().removeListener(watch);
         keeper.close();
         watch.close();
     }

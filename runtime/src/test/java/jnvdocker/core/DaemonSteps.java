@@ -80,9 +80,11 @@ final class DaemonSteps {
         if (force) {
             forced(claim);
             return world.daemon.perform(
-                    "release", () -> world.daemon.parts().leases().releaseByForce(claim, "root"));
+                    "release",
+                    () -> world.daemon.parts().leases().releases().byForce(claim, "root"));
         }
-        return world.daemon.perform("release", () -> world.daemon.parts().leases().release(claim));
+        return world.daemon.perform(
+                "release", () -> world.daemon.parts().leases().releases().ifGone(claim));
     }
 
     /** The leases of pods end with these. */
@@ -106,7 +108,7 @@ final class DaemonSteps {
         return world.daemon.perform(
                 "release",
                 () -> {
-                    world.daemon.parts().leases().releaseUnused(claim, "its user");
+                    world.daemon.parts().leases().releases().unused(claim, "its user");
                     released(claim);
                 });
     }

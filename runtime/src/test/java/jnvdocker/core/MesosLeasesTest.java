@@ -203,7 +203,8 @@ class MesosLeasesTest extends SimulatedWorldTest {
         assertEquals(List.of(), leases().live());
         Files.writeString(devices.resolve("devices.deny"), "");
         assertThrows(
-                RefusedException.class, () -> leases().releaseByForce(lease.claim().id(), "root"));
+                RefusedException.class,
+                () -> leases().releases().byForce(lease.claim().id(), "root"));
         world.daemon.parts().reconciler().sweep();
         assertEquals("", Files.readString(devices.resolve("devices.deny")));
     }
@@ -211,7 +212,7 @@ class MesosLeasesTest extends SimulatedWorldTest {
     @Test
     void forceTakesTheDeviceAway() throws Exception {
         Claim claim = launch();
-        leases().releaseByForce(claim.id(), "root");
+        leases().releases().byForce(claim.id(), "root");
         assertEquals(List.of(), leases().live());
         assertTrue(Files.readString(devices.resolve("devices.deny")).startsWith("c 195:"));
     }
@@ -244,7 +245,7 @@ class MesosLeasesTest extends SimulatedWorldTest {
     @Test
     void reservationThatWasReleasedBecomesNobodys() throws Exception {
         Claim claim = reserve();
-        leases().releaseByForce(claim.id(), "root");
+        leases().releases().byForce(claim.id(), "root");
         var error =
                 assertThrows(
                         RefusedException.class,

@@ -237,7 +237,7 @@ class OciContainersTest extends SimulatedWorldTest {
     private static void releaseAll(LeaseParts parts) {
         try {
             for (Lease lease : parts == null ? List.<Lease>of() : parts.registry().live()) {
-                parts.leases().releaseByForce(lease.claim().id(), "root");
+                parts.leases().releases().byForce(lease.claim().id(), "root");
             }
         } catch (RefusedException | IOException e) {
             throw new AssertionError(e);
@@ -249,7 +249,7 @@ class OciContainersTest extends SimulatedWorldTest {
     void restartKeepsAGpuThatIsCordoned() throws Exception {
         Lease before = query("a", 1);
         world.machine.end(begin(before));
-        parts().leases().cordon(world.gpus(), TestingLeases.BOB, "fan");
+        parts().leases().cordons().add(world.gpus(), TestingLeases.BOB, "fan");
         Lease again = query("a", 1);
         assertEquals(uuids(before), uuids(again));
         world.machine.end(begin(again));
@@ -585,13 +585,13 @@ class OciContainersTest extends SimulatedWorldTest {
         var error =
                 assertThrows(
                         RefusedException.class,
-                        () -> parts().leases().releaseUnused(claim, "alice"));
+                        () -> parts().leases().releases().unused(claim, "alice"));
         assertTrue(
                 error.getMessage().contains("container name-a is being created"),
                 error::getMessage);
-        assertTrue(parts().leases().releaseByForce(claim, "root").runs().isPresent());
+        assertTrue(parts().leases().releases().byForce(claim, "root").runs().isPresent());
         Claim reserved = reserve(world.machine.spawn(), new GpuRequest.Count(1));
-        parts().leases().releaseUnused(reserved.id(), "alice");
+        parts().leases().releases().unused(reserved.id(), "alice");
         assertEquals(List.of(), live());
     }
 
@@ -600,7 +600,7 @@ class OciContainersTest extends SimulatedWorldTest {
     void claimReleasedByForceIsForgottenThoughItsContainerRuns() throws Exception {
         Lease lease = query("a", 1);
         ProcessId init = begin(lease);
-        parts().leases().releaseByForce(lease.claim().id(), "root");
+        parts().leases().releases().byForce(lease.claim().id(), "root");
         world.daemon.kill();
         world.daemon.start();
         assertEquals(List.of(), live());

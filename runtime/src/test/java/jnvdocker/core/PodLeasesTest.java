@@ -265,7 +265,7 @@ class PodLeasesTest extends SimulatedWorldTest {
                 "the kubelet does not name the pod, so that its processes are not known",
                 leases().explain(lease));
         assertThrows(RefusedException.class, () -> start(NEW, "main", gpu(0)));
-        leases().releaseByForce(lease.claim().id(), "root: to see");
+        leases().releases().byForce(lease.claim().id(), "root: to see");
         assertEquals(1, start(NEW, "main", gpu(0)).size());
     }
 
@@ -580,7 +580,7 @@ class PodLeasesTest extends SimulatedWorldTest {
     void leaseThatWasReleasedByForceIsNotRestoredBeforeTheNextStart() throws Exception {
         spawnIn(CGROUP);
         Lease lease = start(OLD, "main", gpu(0)).getFirst();
-        leases().releaseByForce(lease.claim().id(), "root: to see");
+        leases().releases().byForce(lease.claim().id(), "root: to see");
         lists(gpu(0), OLD);
         pods().report().restore(Map.of(gpu(0).uuid(), Set.of(OLD)));
         assertEquals(List.of(), live());
@@ -614,7 +614,7 @@ class PodLeasesTest extends SimulatedWorldTest {
         assertEquals(OLD, live().getFirst().claim().origin());
         world.machine.end(process);
         List<Lease> granted = new ArrayList<>();
-        leases().addListener(new Grants(granted));
+        leases().decisions().addListener(new Grants(granted));
         lists(gpu(0), NEW);
         assertEquals(live(), granted);
         assertEquals(NEW, granted.getFirst().claim().origin());

@@ -208,7 +208,7 @@ class QueueKeeperTest {
     }
 
     private void release(Claim claim) throws Exception {
-        parts.leases().cancel(claim);
+        parts.leases().reservations().cancel(claim);
     }
 
     private static List<Gpu> none() {
@@ -291,11 +291,11 @@ class QueueKeeperTest {
     void cordonWhileOneWaitsLetsOthersPassAndKeepsThePlace() throws Exception {
         Claim held = hold(ONE, BOB);
         Client alice = waiting(new GpuRequest.Devices(List.of("0", "1")), ALICE);
-        parts.leases().cordon(List.of(A), BOB, "fan");
+        parts.leases().cordons().add(List.of(A), BOB, "fan");
         keeper().tick();
         assertTrue(alice.receive().contains("cordoned by bob"));
         hold(ONE, BOB);
-        parts.leases().uncordon(List.of(A));
+        parts.leases().cordons().remove(List.of(A));
         keeper().tick();
         assertFalse(alice.claim().isDone());
         for (Lease lease : parts.registry().live()) {
@@ -339,10 +339,10 @@ class QueueKeeperTest {
         Claim held = hold(ALL, BOB);
         Client alice = waiting(new GpuRequest.Count(2), ALICE);
         release(held);
-        amidTheGift(() -> parts.leases().cordon(List.of(A), BOB, "fan"));
+        amidTheGift(() -> parts.leases().cordons().add(List.of(A), BOB, "fan"));
         assertFalse(alice.claim().isDone());
         assertEquals(List.of(), parts.registry().live());
-        parts.leases().uncordon(List.of(A));
+        parts.leases().cordons().remove(List.of(A));
         keeper().tick();
         assertEquals(2, alice.claim().get().gpus().size());
     }

@@ -115,7 +115,7 @@ class RolledBackRegistryTest extends SimulatedWorldTest {
         assertTrue(world.clients.claim(ON_GPU_1));
         world.disk.backUp();
         Lease reservation = world.daemon.parts().registry().live().getFirst();
-        world.daemon.parts().leases().releaseUnused(reservation.claim().id(), "its user");
+        world.daemon.parts().leases().releases().unused(reservation.claim().id(), "its user");
         SimulatedContainer train = run();
         assertTrue(world.machine.lives(reservation.holder().process()));
         putBack();

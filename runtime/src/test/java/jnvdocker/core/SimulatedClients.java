@@ -125,7 +125,8 @@ final class SimulatedClients {
         } catch (RefusedException e) {
             world.say("client " + process.pid() + ": " + e.getMessage());
             world.machine.end(process);
-            world.daemon.perform("cancel", () -> world.daemon.parts().leases().cancel(claim));
+            world.daemon.perform(
+                    "cancel", () -> world.daemon.parts().leases().reservations().cancel(claim));
             return;
         }
         clients.add(new Client(process, options, claim, allocation));
@@ -267,7 +268,7 @@ final class SimulatedClients {
         Client client = waiting.get(index % waiting.size());
         leave(client);
         return world.daemon.perform(
-                "cancel", () -> world.daemon.parts().leases().cancel(client.claim));
+                "cancel", () -> world.daemon.parts().leases().reservations().cancel(client.claim));
     }
 
     private void leave(Client client) {

@@ -484,7 +484,7 @@ final class SimulatedLab {
         return world.daemon.perform(
                 "cordon",
                 () -> {
-                    world.daemon.parts().leases().cordon(List.of(gpu), ROOT, "fan");
+                    world.daemon.parts().leases().cordons().add(List.of(gpu), ROOT, "fan");
                     cordoned().add(gpu.uuid());
                 });
     }
@@ -498,7 +498,7 @@ final class SimulatedLab {
         return world.daemon.perform(
                 "uncordon",
                 () -> {
-                    world.daemon.parts().leases().uncordon(List.of(gpu));
+                    world.daemon.parts().leases().cordons().remove(List.of(gpu));
                     cordoned().remove(gpu.uuid());
                 });
     }

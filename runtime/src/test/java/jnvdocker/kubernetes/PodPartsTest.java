@@ -188,7 +188,7 @@ class PodPartsTest {
                         .keep()
                         .orElseThrow();
         await(reported, List.of(false, true));
-        leases.leases().cancel(claim);
+        leases.leases().reservations().cancel(claim);
         await(reported, List.of(true, true));
     }
 

@@ -102,7 +102,7 @@ public final class MesosClaims {
      */
     void refused(String directory, RefusedException why) {
         String container = directory.substring(directory.lastIndexOf('/') + 1);
-        leases.refused(Owner.UNKNOWN, "Mesos container " + Quote.shown(container), why);
+        leases.decisions().refused(Owner.UNKNOWN, "Mesos container " + Quote.shown(container), why);
     }
 
     private void begin(String id, ClientConnection client) throws IOException {

@@ -170,6 +170,10 @@ public record OciParts(
 
     /** Notes that a container is not created. */
     void refused(CreateCall call, RefusedException why) {
-        leases.refused(owners.of(call.usersLabels()), "container " + Quote.shown(call.name()), why);
+        leases.decisions()
+                .refused(
+                        owners.of(call.usersLabels()),
+                        "container " + Quote.shown(call.name()),
+                        why);
     }
 }

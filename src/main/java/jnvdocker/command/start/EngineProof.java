@@ -177,7 +177,7 @@ final class EngineProof {
         try {
             refuseDropping(trial, DEFAULT_RUNTIME);
         } catch (IOException | RefusedException e) {
-            leases.cancel(claim); // its volume stays while it has GPUs
+            leases.reservations().cancel(claim); // its volume stays while it has GPUs
             try {
                 engine.removeVolume(ClaimNames.volume(claim.key()), LIMIT);
             } catch (EngineException later) {

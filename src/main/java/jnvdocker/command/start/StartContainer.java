@@ -142,8 +142,11 @@ public final class StartContainer {
         try {
             startOrNamePodman(run, request, client);
         } catch (RefusedException e) {
-            leases.refused(
-                    Caller.owner(request), "container of image " + Quote.shown(run.image()), e);
+            leases.decisions()
+                    .refused(
+                            Caller.owner(request),
+                            "container of image " + Quote.shown(run.image()),
+                            e);
             throw e;
         }
     }

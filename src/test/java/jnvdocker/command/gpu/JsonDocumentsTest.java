@@ -176,8 +176,8 @@ class JsonDocumentsTest {
         Holder holder = Holder.of(self, Optional.empty(), Optional.empty());
         registry.decide(leases -> leases.hold(leases.live(container.id()).orElseThrow(), holder));
         claim("1", BOB);
-        parts.leases().cancel(claim("2", BOB));
-        parts.leases().cordon(List.of(gpus.get(2)), ALICE, "fan is loud");
+        parts.leases().reservations().cancel(claim("2", BOB));
+        parts.leases().cordons().add(List.of(gpus.get(2)), ALICE, "fan is loud");
     }
 
     private Claim claim(String gpu, Owner owner) throws Exception {

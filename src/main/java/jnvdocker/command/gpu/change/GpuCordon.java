@@ -45,7 +45,7 @@ public final class GpuCordon extends NamedGpus {
                         "cordon it in the configuration by its PCI address");
             }
         }
-        leases().cordon(gpus, Caller.owner(request()), reason.strip());
+        leases().cordons().add(gpus, Caller.owner(request()), reason.strip());
         print("cordoned " + names(gpus));
         return Outcome.OK;
     }

@@ -62,7 +62,8 @@ public final class GpuExtend extends OwnCommand {
         boolean isOwner = Caller.owner(request).uid() == owner.uid();
         // Users remain within their limits for their own leases, even as root by sudo.
         boolean asRoot = Caller.isRoot(request) && Caller.owner(request).uid() == 0;
-        Lease longer = leases.extend(lease, more, asRoot || Caller.isRoot(request) && !isOwner);
+        Lease longer =
+                leases.releases().extend(lease, more, asRoot || Caller.isRoot(request) && !isOwner);
         print(
                 "%s of %s: %s"
                         .formatted(

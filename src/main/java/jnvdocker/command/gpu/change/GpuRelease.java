@@ -77,7 +77,7 @@ public final class GpuRelease extends OwnCommand {
         Lease lease = LiveClaim.find(claim, live);
         Optional<String> runs = force ? byForce(lease) : Optional.empty();
         if (!force) {
-            leases.release(lease.claim().id());
+            leases.releases().ifGone(lease.claim().id());
         }
         print("released " + Holding.gpus(lease) + " of " + LeaseText.holder(lease));
         runs.map(what -> warning(lease.claim(), what)).ifPresent(this::warn);
@@ -88,7 +88,7 @@ public final class GpuRelease extends OwnCommand {
         String owner = Quote.shown(kept.owner().name());
         String whose = "the GPUs of " + Quote.shown(kept.name()) + " are kept for " + owner;
         Caller.refuseUnlessOwner(request, kept.owner(), whose, "give them back");
-        leases.releaseAfterStop(kept.claim());
+        leases.releases().afterStop(kept.claim());
         print("the GPUs of " + Quote.shown(kept.name()) + " are no longer kept for " + owner);
     }
 
@@ -102,9 +102,9 @@ public final class GpuRelease extends OwnCommand {
                 "release it by force");
         String why = who() + ": " + Quote.shown(reason.strip());
         if (Caller.isRoot(request)) {
-            return leases.releaseByForce(id, why).runs();
+            return leases.releases().byForce(id, why).runs();
         }
-        leases.releaseUnused(id, why);
+        leases.releases().unused(id, why);
         return Optional.empty();
     }
 

@@ -127,7 +127,8 @@ public final class GpuRun implements Callable<Outcome> {
         try {
             become();
         } catch (RefusedException e) {
-            leases.refused(Caller.owner(request), Holding.purpose(name(command.getFirst())), e);
+            leases.decisions()
+                    .refused(Caller.owner(request), Holding.purpose(name(command.getFirst())), e);
             throw e;
         }
     }

@@ -20,7 +20,7 @@ public final class GpuUncordon extends NamedGpus {
     @Override
     public Outcome call() throws IOException, RefusedException {
         List<Gpu> gpus = find("uncordon");
-        List<Gpu> unchanged = leases().uncordon(gpus);
+        List<Gpu> unchanged = leases().cordons().remove(gpus);
         List<Gpu> changed = gpus.stream().filter(gpu -> !unchanged.contains(gpu)).toList();
         if (!changed.isEmpty()) {
             print("uncordoned " + names(changed));

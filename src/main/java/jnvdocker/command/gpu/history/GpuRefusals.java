@@ -38,7 +38,9 @@ public final class GpuRefusals extends ShowCommand {
     @Override
     protected Listing<Refused> show() {
         return listing(
-                Caller.isRoot(request) ? leases.refusals() : shown(leases, Caller.owner(request)));
+                Caller.isRoot(request)
+                        ? leases.decisions().refusals().latest()
+                        : shown(leases, Caller.owner(request)));
     }
 
     static Listing<Refused> listing(List<Refused> refused) {
@@ -54,7 +56,9 @@ public final class GpuRefusals extends ShowCommand {
     }
 
     public static List<Refused> shown(Leases leases, Owner reader) {
-        return leases.refusals().stream().filter(it -> isFor(reader, it.owner())).toList();
+        return leases.decisions().refusals().latest().stream()
+                .filter(it -> isFor(reader, it.owner()))
+                .toList();
     }
 
     /** A refusal of an unknown user may be the reader's. */

@@ -83,7 +83,7 @@ public final class GpuDocuments {
         return Json.text(
                 GpuRefusals.entries(
                         reader == ROOT
-                                ? leases.refusals()
+                                ? leases.decisions().refusals().latest()
                                 : GpuRefusals.shown(leases, new Owner(reader, ""))));
     }
 

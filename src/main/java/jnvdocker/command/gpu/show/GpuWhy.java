@@ -274,7 +274,7 @@ public final class GpuWhy extends ShowCommand {
     private Optional<RecentRefusals.Refused> lastRefusal(
             Optional<Claim> known, Optional<Lease> past) {
         String name = Quote.shown(known.map(HolderName::typed).orElse(id));
-        return leases.refusals().stream()
+        return leases.decisions().refusals().latest().stream()
                 .filter(it ->
                         it.purpose().equals("container " + name)
                                 || it.purpose().equals(Holding.purpose(name)))

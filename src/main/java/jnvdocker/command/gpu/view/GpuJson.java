@@ -129,6 +129,7 @@ public record GpuJson(
                 pciAddress,
                 state,
                 idleSince,
+                stateSince,
                 lease,
                 since,
                 due,
