@@ -3,9 +3,9 @@ package jnvdocker.lease;
 import jnvdocker.words.ForeignText;
 
 import java.util.Arrays;
-import java.util.List;
 import java.util.Locale;
 import java.util.Optional;
+import java.util.Set;
 
 /**
  * The owner of a claim: a container, and of which engine; a process; a Mesos task; or a pod. What
@@ -94,19 +94,10 @@ public sealed interface Origin {
         OCI(Trait.MOUNTED),
         POD(Trait.SCHEDULED, Trait.REQUESTED_AGAIN);
 
-        private final boolean volume;
-        private final boolean mounted;
-        private final boolean scheduled;
-        private final boolean requestedAgain;
-        private final boolean revocable;
+        private final Set<Trait> traits;
 
         Kind(Trait... traits) {
-            List<Trait> its = List.of(traits);
-            volume = its.contains(Trait.VOLUME);
-            mounted = its.contains(Trait.MOUNTED);
-            scheduled = its.contains(Trait.SCHEDULED);
-            requestedAgain = its.contains(Trait.REQUESTED_AGAIN);
-            revocable = its.contains(Trait.REVOCABLE);
+            this.traits = Set.of(traits);
         }
 
         /** The kind in small letters, which names it in the registry and in {@code claim.json}. */
@@ -166,7 +157,7 @@ public sealed interface Origin {
 
     /** Whether docker has a volume of the claim, which lives as long as its container. */
     default boolean isKnownToDocker() {
-        return kind().volume;
+        return kind().traits.contains(Trait.VOLUME);
     }
 
     /**
@@ -174,12 +165,12 @@ public sealed interface Origin {
      * when its one lease is.
      */
     default boolean isOverWithItsLease() {
-        return !kind().volume;
+        return !kind().traits.contains(Trait.VOLUME);
     }
 
     /** Whether a directory of the claim is mounted in its container, as evidence of its holder. */
     default boolean isMounted() {
-        return kind().mounted;
+        return kind().traits.contains(Trait.MOUNTED);
     }
 
     /**
@@ -187,17 +178,17 @@ public sealed interface Origin {
      * requests on.
      */
     default boolean isRequestedAgain() {
-        return kind().requestedAgain;
+        return kind().traits.contains(Trait.REQUESTED_AGAIN);
     }
 
     /** Whether a scheduler starts and ends it, and not a user by hand. */
     default boolean isScheduled() {
-        return kind().scheduled;
+        return kind().traits.contains(Trait.SCHEDULED);
     }
 
     /** Whether its processes can open its GPUs no longer once its lease has ended. */
     default boolean isRevocable() {
-        return kind().revocable;
+        return kind().traits.contains(Trait.REVOCABLE);
     }
 
     /** The id of the engine of a container with a volume of its claim; empty for other origins. */
