@@ -85,7 +85,7 @@ public final class Leases {
     private final String volumeDriver;
     private final DecisionLog log;
     private final Releases releases;
-    private final Cordons cordons;
+    private final Cordoning cordons;
 
     Leases(
             Grants grants,
@@ -106,7 +106,7 @@ public final class Leases {
         this.volumeDriver = volumeDriver;
         this.log = log;
         releases = new Releases(this, registry, keeper, evidence, supply);
-        cordons = new Cordons(registry, supply, troubles);
+        cordons = new Cordoning(registry, supply, troubles);
     }
 
     /**
@@ -130,7 +130,7 @@ public final class Leases {
     }
 
     /** The part that takes GPUs out. */
-    public Cordons cordons() {
+    public Cordoning cordons() {
         return cordons;
     }
 

@@ -94,6 +94,7 @@ public sealed interface Origin {
         OCI(Trait.MOUNTED),
         POD(Trait.SCHEDULED, Trait.REQUESTED_AGAIN);
 
+        @SuppressWarnings("ImmutableEnumChecker") // Set.of makes one that is.
         private final Set<Trait> traits;
 
         Kind(Trait... traits) {

@@ -134,18 +134,18 @@ public final class CommandGroup {
      *
      * @param group as made by {@link #of}
      */
-    public static Outcome run(CommandLine group, List<String> arguments) {
+    public static CommandOutcome run(CommandLine group, List<String> arguments) {
         int code = group.execute(arguments.toArray(String[]::new));
         if (code != ExitCode.OK.code()) {
-            return new Outcome.Exit(ExitCode.of(code));
+            return new CommandOutcome.Exit(ExitCode.of(code));
         }
         CommandLine.ParseResult typed = group.getParseResult().subcommand();
         // Help has none.
         return typed != null
                         && typed.commandSpec().commandLine().getExecutionResult()
-                                instanceof Outcome outcome
+                                instanceof CommandOutcome outcome
                 ? outcome
-                : Outcome.OK;
+                : CommandOutcome.OK;
     }
 
     /**
@@ -158,7 +158,7 @@ public final class CommandGroup {
         StringWriter out = new StringWriter();
         StringWriter err = new StringWriter();
         group.setOut(new PrintWriter(out, true)).setErr(new PrintWriter(err, true));
-        Outcome.Exit end = (Outcome.Exit) run(group, arguments);
+        CommandOutcome.Exit end = (CommandOutcome.Exit) run(group, arguments);
         if (!err.toString().isEmpty()) {
             client.err(err.toString().stripTrailing());
         }

@@ -10,7 +10,7 @@ import java.nio.file.Path;
 import java.util.concurrent.Callable;
 
 /** A command of our own. */
-public abstract class OwnCommand implements Callable<Outcome> {
+public abstract class OwnCommand implements Callable<CommandOutcome> {
     @Spec private CommandSpec spec;
 
     /** Whether an option was typed, be it with its default value. */

@@ -45,7 +45,7 @@ public abstract class ShowCommand extends OwnCommand {
     }
 
     @Override
-    public final Outcome call() throws IOException, RefusedException {
+    public final CommandOutcome call() throws IOException, RefusedException {
         Shown shown = show();
         if (json) {
             print(isRepeated() ? Json.line(shown.document()) : Json.text(shown.document()));
@@ -55,7 +55,7 @@ public abstract class ShowCommand extends OwnCommand {
             shown.remark().ifPresent(this::print);
         }
         return shown.exitCode() == ExitCode.OK && isRepeated()
-                ? new Outcome.Again(interval().orElseThrow(), json)
-                : new Outcome.Exit(shown.exitCode());
+                ? new CommandOutcome.Again(interval().orElseThrow(), json)
+                : new CommandOutcome.Exit(shown.exitCode());
     }
 }

@@ -2,8 +2,8 @@ package jnvdocker.command.gpu;
 
 import jnvdocker.command.caller.Caller;
 import jnvdocker.command.caller.CommandGroup;
+import jnvdocker.command.caller.CommandOutcome;
 import jnvdocker.command.caller.Installation;
-import jnvdocker.command.caller.Outcome;
 import jnvdocker.command.complete.Visible;
 import jnvdocker.command.gpu.change.GpuBook;
 import jnvdocker.command.gpu.change.GpuCordon;
@@ -126,10 +126,10 @@ public final class GpuCommand {
     public void run(List<String> arguments, ClientRequest request, ClientConnection client)
             throws IOException, RefusedException {
         switch (new Call(arguments, request, client).execute()) {
-            case Outcome.Exit end -> client.exit(end.code());
-            case Outcome.Again again -> client.again(again.interval());
-            case Outcome.Become next -> next.start().run();
-            case Outcome.StopDaemon _ -> upkeep.installation().leave(client);
+            case CommandOutcome.Exit end -> client.exit(end.code());
+            case CommandOutcome.Again again -> client.again(again.interval());
+            case CommandOutcome.Become next -> next.start().run();
+            case CommandOutcome.StopDaemon _ -> upkeep.installation().leave(client);
         }
     }
 
@@ -149,15 +149,15 @@ public final class GpuCommand {
             this.out = new Printout(client, Watch.mayBeRequested(arguments), screen);
         }
 
-        Outcome execute() throws IOException {
+        CommandOutcome execute() throws IOException {
             StringWriter err = new StringWriter();
             CommandLine gpu = commands(arguments.stream().findFirst());
             gpu.setOut(new PrintWriter(out, true)).setErr(new PrintWriter(err, true));
-            Outcome outcome = CommandGroup.run(gpu, arguments);
+            CommandOutcome outcome = CommandGroup.run(gpu, arguments);
             if (!err.toString().isEmpty()) {
                 client.err(err.toString().stripTrailing());
             }
-            if (outcome instanceof Outcome.Again again) {
+            if (outcome instanceof CommandOutcome.Again again) {
                 new Watch.Round(arguments, again, screen).show(out.rest(), client);
             } else {
                 out.end();

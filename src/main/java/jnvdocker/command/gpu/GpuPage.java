@@ -1,7 +1,7 @@
 package jnvdocker.command.gpu;
 
 import jnvdocker.command.caller.Caller;
-import jnvdocker.command.caller.Outcome;
+import jnvdocker.command.caller.CommandOutcome;
 import jnvdocker.command.caller.OwnCommand;
 import jnvdocker.command.gpu.view.GpuSettings;
 import jnvdocker.command.hosts.HostQuery;
@@ -63,7 +63,7 @@ final class GpuPage extends OwnCommand {
     }
 
     @Override
-    public Outcome call() throws IOException, RefusedException {
+    public CommandOutcome call() throws IOException, RefusedException {
         if (port < 1 || port + hosts.size() > PORTS) {
             throw usage("--port " + port + " is not between 1 and " + (PORTS - 1));
         }
@@ -71,11 +71,11 @@ final class GpuPage extends OwnCommand {
                 settings.page().listen().get().map(it -> "http://" + it.text() + "/");
         if (open) {
             List<String> program = List.of("xdg-open", openable(here));
-            return new Outcome.Become(() -> client.program(List.of(), program));
+            return new CommandOutcome.Become(() -> client.program(List.of(), program));
         }
         if (!hosts.isEmpty()) {
             printTabs(HostQuery.named(hosts, settings.hosts().get()));
-            return Outcome.OK;
+            return CommandOutcome.OK;
         }
         print("On your own computer, run this and leave it running:");
         print("");
@@ -89,7 +89,7 @@ final class GpuPage extends OwnCommand {
                                 + (settings.page().labels().getAsBoolean()
                                         ? ""
                                         : " (without names: listen_labels is not set)")));
-        return Outcome.OK;
+        return CommandOutcome.OK;
     }
 
     /** Each host's page has a port of the reader's computer. */

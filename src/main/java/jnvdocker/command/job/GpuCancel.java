@@ -1,6 +1,6 @@
 package jnvdocker.command.job;
 
-import jnvdocker.command.caller.Outcome;
+import jnvdocker.command.caller.CommandOutcome;
 import jnvdocker.command.caller.OwnCommand;
 import jnvdocker.command.job.Job.State;
 import jnvdocker.protocol.ClientRequest;
@@ -35,7 +35,7 @@ final class GpuCancel extends OwnCommand {
     }
 
     @Override
-    public Outcome call() throws IOException, RefusedException {
+    public CommandOutcome call() throws IOException, RefusedException {
         Job meant = JobCommands.find(jobs, job, request);
         long number = meant.id();
         if (meant.state() == State.ENDED) {
@@ -45,6 +45,6 @@ final class GpuCancel extends OwnCommand {
         }
         boolean isGone = jobs.cancel(meant);
         print(isGone ? "cancelled job " + number : "job " + number + " is being stopped");
-        return Outcome.OK;
+        return CommandOutcome.OK;
     }
 }

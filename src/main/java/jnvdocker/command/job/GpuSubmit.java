@@ -1,8 +1,8 @@
 package jnvdocker.command.job;
 
 import jnvdocker.command.caller.Caller;
+import jnvdocker.command.caller.CommandOutcome;
 import jnvdocker.command.caller.GpuWait;
-import jnvdocker.command.caller.Outcome;
 import jnvdocker.command.caller.OwnCommand;
 import jnvdocker.docker.cli.DockerCommandLine;
 import jnvdocker.docker.cli.RunCommand;
@@ -72,7 +72,7 @@ final class GpuSubmit extends OwnCommand {
     }
 
     @Override
-    public Outcome call() throws IOException, RefusedException {
+    public CommandOutcome call() throws IOException, RefusedException {
         if (!jobs.units().isSystemdThere()) {
             throw new RefusedException(
                     "jobs are run by systemd, which does not run here",
@@ -92,7 +92,7 @@ final class GpuSubmit extends OwnCommand {
                         + " waits for its GPUs; 'jnvdocker gpu jobs' shows it, 'journalctl -u "
                         + JobUnits.name(job.id()).replace(".service", "")
                         + "' its output");
-        return Outcome.OK;
+        return CommandOutcome.OK;
     }
 
     private static void checkLength(String what, Stream<String> texts) throws RefusedException {

@@ -1,6 +1,6 @@
 package jnvdocker.command.k8s;
 
-import jnvdocker.command.caller.Outcome;
+import jnvdocker.command.caller.CommandOutcome;
 import jnvdocker.command.caller.OwnCommand;
 import jnvdocker.host.HostDriver;
 import jnvdocker.words.Quote;
@@ -39,7 +39,7 @@ final class K8sLabels extends OwnCommand {
     }
 
     @Override
-    public Outcome call() throws IOException {
+    public CommandOutcome call() throws IOException {
         HostDriver driver = facts.inventory().read();
         NodeLabels labels =
                 new NodeLabels(driver, facts.cuda().of(driver.version()), facts.readings().get());
@@ -55,6 +55,6 @@ final class K8sLabels extends OwnCommand {
             print("# The GPUs of this node, as 'jnvdocker k8s labels --nfd' prints them.");
         }
         labels.all().forEach((key, value) -> print(key + "=" + value));
-        return Outcome.OK;
+        return CommandOutcome.OK;
     }
 }

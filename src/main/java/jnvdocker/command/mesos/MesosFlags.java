@@ -1,7 +1,7 @@
 package jnvdocker.command.mesos;
 
 import jnvdocker.command.caller.Caller;
-import jnvdocker.command.caller.Outcome;
+import jnvdocker.command.caller.CommandOutcome;
 import jnvdocker.command.caller.OwnCommand;
 import jnvdocker.mesos.agent.AgentFlags;
 import jnvdocker.mesos.agent.InstalledDirectories;
@@ -92,7 +92,7 @@ final class MesosFlags extends OwnCommand {
     }
 
     @Override
-    public Outcome call() throws IOException, RefusedException {
+    public CommandOutcome call() throws IOException, RefusedException {
         Path directory =
                 launcherDir == null
                         ? InstalledDirectories.read(state)
@@ -119,7 +119,7 @@ final class MesosFlags extends OwnCommand {
                             + " --mesos-libexec /usr/libexec/mesos'");
         }
         flags.lines().forEach(this::print);
-        return Outcome.OK;
+        return CommandOutcome.OK;
     }
 
     private void remark(String text) {

@@ -1,8 +1,8 @@
 package jnvdocker.command.mesos;
 
 import jnvdocker.command.caller.Caller;
+import jnvdocker.command.caller.CommandOutcome;
 import jnvdocker.command.caller.Installation;
-import jnvdocker.command.caller.Outcome;
 import jnvdocker.command.caller.OwnCommand;
 import jnvdocker.mesos.agent.AgentFlags;
 import jnvdocker.mesos.agent.InstalledDirectories;
@@ -60,7 +60,7 @@ final class MesosInstall extends OwnCommand {
     }
 
     @Override
-    public Outcome call() throws IOException, RefusedException {
+    public CommandOutcome call() throws IOException, RefusedException {
         Caller.refuseUnlessRoot(request, "install jnvdocker for a Mesos agent");
         InstalledDirectories directories = directories();
         Path directory = directories.launcherDir();
@@ -90,7 +90,7 @@ final class MesosInstall extends OwnCommand {
                         + " info', add --reconfiguration_policy=additive; for other causes, see"
                         + " 'jnvdocker mesos flags --help'");
         print(AgentFlags.NO_DOCKER);
-        return Outcome.OK;
+        return CommandOutcome.OK;
     }
 
     private InstalledDirectories directories() throws RefusedException, IOException {

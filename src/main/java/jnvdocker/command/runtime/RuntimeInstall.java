@@ -1,7 +1,7 @@
 package jnvdocker.command.runtime;
 
 import jnvdocker.command.caller.Caller;
-import jnvdocker.command.caller.Outcome;
+import jnvdocker.command.caller.CommandOutcome;
 import jnvdocker.command.caller.OwnCommand;
 import jnvdocker.oci.install.EngineKind;
 import jnvdocker.oci.install.OwnConfig;
@@ -118,7 +118,7 @@ final class RuntimeInstall extends OwnCommand {
     }
 
     @Override
-    public Outcome call() throws IOException, RefusedException {
+    public CommandOutcome call() throws IOException, RefusedException {
         Caller.refuseUnlessRoot(request, "lay out an OCI runtime");
         EngineKind kind = EngineWord.parse(engine, this);
         Optional<RunningDockerd> running =
@@ -190,7 +190,7 @@ final class RuntimeInstall extends OwnCommand {
             Path program = plan.registration().program();
             trial(kind, program, dockerd.isPresent()).forEach(this::print);
         }
-        return Outcome.OK;
+        return CommandOutcome.OK;
     }
 
     /**

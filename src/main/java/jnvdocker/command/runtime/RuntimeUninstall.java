@@ -1,7 +1,7 @@
 package jnvdocker.command.runtime;
 
 import jnvdocker.command.caller.Caller;
-import jnvdocker.command.caller.Outcome;
+import jnvdocker.command.caller.CommandOutcome;
 import jnvdocker.command.caller.OwnCommand;
 import jnvdocker.holder.ContainerEngine.Listed;
 import jnvdocker.oci.install.EngineKind;
@@ -52,7 +52,7 @@ final class RuntimeUninstall extends OwnCommand {
     }
 
     @Override
-    public Outcome call() throws IOException, RefusedException {
+    public CommandOutcome call() throws IOException, RefusedException {
         Caller.refuseUnlessRoot(request, "remove an OCI runtime");
         List<Registration> all = wanted();
         boolean isEach = host.installer().registered().size() == all.size();
@@ -66,7 +66,7 @@ final class RuntimeUninstall extends OwnCommand {
         if (isNone) {
             removeOwnConfig();
         }
-        return Outcome.OK;
+        return CommandOutcome.OK;
     }
 
     /** No engine has our runtime as its default any more: docker has it until it is restarted. */

@@ -1,7 +1,7 @@
 package jnvdocker.command.gpu.change;
 
 import jnvdocker.command.caller.Caller;
-import jnvdocker.command.caller.Outcome;
+import jnvdocker.command.caller.CommandOutcome;
 import jnvdocker.command.gpu.view.GpuView;
 import jnvdocker.host.Gpu;
 import jnvdocker.protocol.ClientRequest;
@@ -34,7 +34,7 @@ public final class GpuCordon extends NamedGpus {
     }
 
     @Override
-    public Outcome call() throws IOException, RefusedException {
+    public CommandOutcome call() throws IOException, RefusedException {
         TypedReason.check(reason, this);
         List<Gpu> gpus = find("cordon");
         for (Gpu gpu : gpus) {
@@ -47,6 +47,6 @@ public final class GpuCordon extends NamedGpus {
         }
         leases().cordons().add(gpus, Caller.owner(request()), reason.strip());
         print("cordoned " + names(gpus));
-        return Outcome.OK;
+        return CommandOutcome.OK;
     }
 }

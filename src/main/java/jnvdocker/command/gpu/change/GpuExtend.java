@@ -1,8 +1,8 @@
 package jnvdocker.command.gpu.change;
 
 import jnvdocker.command.caller.Caller;
+import jnvdocker.command.caller.CommandOutcome;
 import jnvdocker.command.caller.HoldTime;
-import jnvdocker.command.caller.Outcome;
 import jnvdocker.command.caller.OwnCommand;
 import jnvdocker.command.gpu.view.Holding;
 import jnvdocker.command.gpu.view.LiveClaim;
@@ -53,7 +53,7 @@ public final class GpuExtend extends OwnCommand {
     }
 
     @Override
-    public Outcome call() throws IOException, RefusedException {
+    public CommandOutcome call() throws IOException, RefusedException {
         Duration more = HoldTime.of("DURATION", Optional.of(duration)).orElseThrow();
         Lease lease = LiveClaim.find(claim, leases.live());
         Owner owner = lease.claim().owner();
@@ -70,6 +70,6 @@ public final class GpuExtend extends OwnCommand {
                                 Holding.gpus(longer),
                                 LeaseText.holder(longer),
                                 TimeText.due(longer).orElseThrow()));
-        return Outcome.OK;
+        return CommandOutcome.OK;
     }
 }

@@ -1,7 +1,7 @@
 package jnvdocker.command.gpu.change;
 
 import jnvdocker.command.caller.Caller;
-import jnvdocker.command.caller.Outcome;
+import jnvdocker.command.caller.CommandOutcome;
 import jnvdocker.command.caller.OwnCommand;
 import jnvdocker.command.gpu.view.Holding;
 import jnvdocker.command.gpu.view.KeptClaim;
@@ -64,7 +64,7 @@ public final class GpuRelease extends OwnCommand {
     }
 
     @Override
-    public Outcome call() throws IOException, RefusedException {
+    public CommandOutcome call() throws IOException, RefusedException {
         checkUsage();
         List<Lease> live = leases.live();
         List<AfterStop> kept = KeptClaim.find(claim, live, leases.afterStop().values());
@@ -72,7 +72,7 @@ public final class GpuRelease extends OwnCommand {
             for (AfterStop each : kept) {
                 giveBack(each);
             }
-            return Outcome.OK;
+            return CommandOutcome.OK;
         }
         Lease lease = LiveClaim.find(claim, live);
         Optional<String> runs = force ? byForce(lease) : Optional.empty();
@@ -81,7 +81,7 @@ public final class GpuRelease extends OwnCommand {
         }
         print("released " + Holding.gpus(lease) + " of " + LeaseText.holder(lease));
         runs.map(what -> warning(lease.claim(), what)).ifPresent(this::warn);
-        return Outcome.OK;
+        return CommandOutcome.OK;
     }
 
     private void giveBack(AfterStop kept) throws IOException, RefusedException {

@@ -1,7 +1,7 @@
 package jnvdocker.command.gpu.change;
 
 import jnvdocker.command.caller.Caller;
-import jnvdocker.command.caller.Outcome;
+import jnvdocker.command.caller.CommandOutcome;
 import jnvdocker.command.caller.OwnCommand;
 import jnvdocker.posix.HostNames;
 import jnvdocker.posix.NoAnswerException;
@@ -79,11 +79,11 @@ public final class GpuReload extends OwnCommand {
     }
 
     @Override
-    public Outcome call() throws RefusedException, IOException {
+    public CommandOutcome call() throws RefusedException, IOException {
         Caller.refuseUnlessRoot(request, "reload the configuration");
         Read read = reload.perform();
         print(read.text());
         read.warnings().forEach(warning -> warn("jnvdocker: warning: " + warning));
-        return Outcome.OK;
+        return CommandOutcome.OK;
     }
 }

@@ -1,9 +1,9 @@
 package jnvdocker.command.gpu.change;
 
 import jnvdocker.command.caller.Caller;
+import jnvdocker.command.caller.CommandOutcome;
 import jnvdocker.command.caller.GpuWait;
 import jnvdocker.command.caller.HoldTime;
-import jnvdocker.command.caller.Outcome;
 import jnvdocker.command.caller.SlurmGpus;
 import jnvdocker.command.gpu.view.Holding;
 import jnvdocker.core.Leases;
@@ -48,7 +48,7 @@ import java.util.stream.Collectors;
             "A client that waits and ends, or whose terminal hangs up, loses its place in the"
                     + " queue: keep it in tmux or under nohup."
         })
-public final class GpuRun implements Callable<Outcome> {
+public final class GpuRun implements Callable<CommandOutcome> {
     private static final String VARIABLE = "CUDA_VISIBLE_DEVICES";
 
     private final GpuInventory inventory;
@@ -93,11 +93,11 @@ public final class GpuRun implements Callable<Outcome> {
     }
 
     @Override
-    public Outcome call() throws IOException, RefusedException {
+    public CommandOutcome call() throws IOException, RefusedException {
         waiting = GpuWait.of(gpuWait.value(), request, client);
         time = HoldTime.of(Optional.ofNullable(gpuTime));
         wanted = Optional.of(wanted());
-        return new Outcome.Become(this::start);
+        return new CommandOutcome.Become(this::start);
     }
 
     private GpuRequest wanted() throws IOException, RefusedException {

@@ -1,6 +1,6 @@
 package jnvdocker.command.gpu.change;
 
-import jnvdocker.command.caller.Outcome;
+import jnvdocker.command.caller.CommandOutcome;
 import jnvdocker.command.gpu.view.GpuView;
 import jnvdocker.host.Gpu;
 import jnvdocker.protocol.ClientRequest;
@@ -18,7 +18,7 @@ public final class GpuUncordon extends NamedGpus {
     }
 
     @Override
-    public Outcome call() throws IOException, RefusedException {
+    public CommandOutcome call() throws IOException, RefusedException {
         List<Gpu> gpus = find("uncordon");
         List<Gpu> unchanged = leases().cordons().remove(gpus);
         List<Gpu> changed = gpus.stream().filter(gpu -> !unchanged.contains(gpu)).toList();
@@ -28,6 +28,6 @@ public final class GpuUncordon extends NamedGpus {
         if (!unchanged.isEmpty()) {
             print("not cordoned: " + names(unchanged));
         }
-        return Outcome.OK;
+        return CommandOutcome.OK;
     }
 }

@@ -1,8 +1,8 @@
 package jnvdocker.command.gpu.change;
 
 import jnvdocker.command.caller.Caller;
+import jnvdocker.command.caller.CommandOutcome;
 import jnvdocker.command.caller.Installation;
-import jnvdocker.command.caller.Outcome;
 import jnvdocker.command.caller.OwnCommand;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.protocol.ExitCode;
@@ -62,25 +62,25 @@ public final class GpuUninstall extends OwnCommand {
     }
 
     @Override
-    public Outcome call() throws RefusedException {
+    public CommandOutcome call() throws RefusedException {
         Caller.refuseUnlessRoot(request, "uninstall jnvdocker");
         List<Refusal> needed = others.get();
         if (!needed.isEmpty()) {
             print(needed);
-            return new Outcome.Exit(ExitCode.REFUSED);
+            return new CommandOutcome.Exit(ExitCode.REFUSED);
         }
         Uninstall.Wish wish = new Uninstall.Wish(removeContainers, !withoutEngine);
         Uninstall.Outcome done = uninstall.run(wish);
         if (!done.obstacles().isEmpty()) {
             print(done.obstacles());
-            return new Outcome.Exit(ExitCode.REFUSED);
+            return new CommandOutcome.Exit(ExitCode.REFUSED);
         }
         report("container", done.removed().containers());
         report("volume", done.removed().volumes());
         List<String> left = installation.leftByHand(packaged, wish.engine());
         print("the daemon stops" + (left.isEmpty() ? "" : "; do the rest yourself:"));
         left.forEach(command -> print("    " + command));
-        return new Outcome.StopDaemon();
+        return new CommandOutcome.StopDaemon();
     }
 
     /** Reports all obstacles at once. */

@@ -1,6 +1,6 @@
 package jnvdocker.command.gpu.history;
 
-import jnvdocker.command.caller.Outcome;
+import jnvdocker.command.caller.CommandOutcome;
 import jnvdocker.command.caller.OwnCommand;
 import jnvdocker.command.gpu.view.GpuView;
 import jnvdocker.command.gpu.view.LeaseJson;
@@ -161,7 +161,7 @@ public final class GpuHistory extends OwnCommand {
     }
 
     @Override
-    public Outcome call() throws IOException, RefusedException {
+    public CommandOutcome call() throws IOException, RefusedException {
         checkLimit();
         checkCombinations();
         Instant from = month == null ? moment("--since", since) : month(0);
@@ -195,7 +195,7 @@ public final class GpuHistory extends OwnCommand {
                 LeaseRow.withEnds(Instant.now()).print(listed.get(), screen, out::println);
             }
         }
-        return Outcome.OK;
+        return CommandOutcome.OK;
     }
 
     private ListedLeases leasesOf(String uuid, Instant from, HistoryReport report)
@@ -228,7 +228,7 @@ public final class GpuHistory extends OwnCommand {
     }
 
     /** Something is wrong when the hours of a host are missing. */
-    private Outcome ofHosts(Instant from, Optional<Instant> end)
+    private CommandOutcome ofHosts(Instant from, Optional<Instant> end)
             throws IOException, RefusedException {
         Instant now = Instant.now();
         Optional<Instant> over = end.filter(now::isAfter);
@@ -254,7 +254,7 @@ public final class GpuHistory extends OwnCommand {
                         history.keptSince(),
                         history.missing());
         print(report, Optional.empty(), Optional.empty());
-        return new Outcome.Exit(history.missing().isEmpty() ? ExitCode.OK : ExitCode.WRONG);
+        return new CommandOutcome.Exit(history.missing().isEmpty() ? ExitCode.OK : ExitCode.WRONG);
     }
 
     /**

@@ -1,6 +1,6 @@
 package jnvdocker.command.gpu.history;
 
-import jnvdocker.command.caller.Outcome;
+import jnvdocker.command.caller.CommandOutcome;
 import jnvdocker.command.caller.OwnCommand;
 import jnvdocker.command.gpu.view.LeaseJson;
 import jnvdocker.command.gpu.view.LeaseRow;
@@ -64,7 +64,7 @@ public final class GpuLeases extends OwnCommand {
     }
 
     @Override
-    public Outcome call() throws IOException {
+    public CommandOutcome call() throws IOException {
         checkLimit();
         boolean watched = watch.interval().isPresent();
         try (var _ = out.reserve(PastLeases.MEMORY)) {
@@ -86,8 +86,8 @@ public final class GpuLeases extends OwnCommand {
             }
         }
         return watch.interval()
-                .<Outcome>map(pause -> new Outcome.Again(pause, json))
-                .orElse(Outcome.OK);
+                .<CommandOutcome>map(pause -> new CommandOutcome.Again(pause, json))
+                .orElse(CommandOutcome.OK);
     }
 
     /** Names the containers that observe the GPUs, which have no lease. */

@@ -1,6 +1,6 @@
 package jnvdocker.command.gpu.view;
 
-import jnvdocker.command.caller.Outcome;
+import jnvdocker.command.caller.CommandOutcome;
 import jnvdocker.command.caller.SpanOption;
 import jnvdocker.host.HostName;
 import jnvdocker.protocol.ClientConnection;
@@ -73,7 +73,7 @@ public final class Watch {
      *
      * @param words the words after {@code jnvdocker gpu}
      */
-    public record Round(List<String> words, Outcome.Again again, Screen screen) {
+    public record Round(List<String> words, CommandOutcome.Again again, Screen screen) {
         public void show(String text, ClientConnection client) throws IOException {
             if (again.json()) {
                 client.out(text);

@@ -17,14 +17,14 @@ import java.util.ArrayList;
 import java.util.List;
 
 /** Takes GPUs out by command: they get no new leases. */
-public final class Cordons {
-    private static final Logger LOG = LoggerFactory.getLogger(Cordons.class);
+public final class Cordoning {
+    private static final Logger LOG = LoggerFactory.getLogger(Cordoning.class);
 
     private final LeaseRegistry registry;
     private final Supply supply;
     private final GpuTroubles troubles;
 
-    Cordons(LeaseRegistry registry, Supply supply, GpuTroubles troubles) {
+    Cordoning(LeaseRegistry registry, Supply supply, GpuTroubles troubles) {
         this.registry = registry;
         this.supply = supply;
         this.troubles = troubles;
