@@ -7,6 +7,7 @@ import jnvdocker.host.Gpu;
 import jnvdocker.host.HostDriver;
 import jnvdocker.labels.GpuNeeds;
 import jnvdocker.lease.ClaimKey;
+import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.ObserverPolicy;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.text.ContainerOwner;
@@ -23,6 +24,7 @@ import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
+import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
@@ -103,6 +105,15 @@ public record OciParts(
     boolean mayObserve(OciCreation creation, CreateCall call) {
         return creation.gpus() instanceof GpuRequest.All
                 && observers.get().allows(call.imageName(), creation.request().requested().owner());
+    }
+
+    /** What has a container wait whose label is not served here. */
+    String toWait() {
+        return (Files.exists(proxy)
+                        ? "start it at %s, where its label %s counts"
+                        : "its label %2$s counts at %1$s alone, which an administrator can have"
+                                + " served: systemctl enable --now jnvdocker-proxy.socket")
+                .formatted(proxy, ClaimNames.WAIT_LABEL);
     }
 
     /** The creation of a container with the reservation and the owner of a claim. */

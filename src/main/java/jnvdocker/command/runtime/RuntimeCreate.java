@@ -13,7 +13,6 @@ import jnvdocker.holder.ContainerEngine;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.HostDriver;
 import jnvdocker.lease.ClaimKey;
-import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.ObserverPolicy;
 import jnvdocker.lease.text.Addressee;
@@ -42,7 +41,6 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
-import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.HashMap;
 import java.util.List;
@@ -324,15 +322,7 @@ public final class RuntimeCreate {
                                 default -> projects.userOf(call);
                             });
             // A task of Swarm's is started by the engine, whatever its labels.
-            throw waits && source != GpuWish.Source.SWARM
-                    ? its.advising(
-                            (Files.exists(parts.proxy())
-                                            ? "start it at %s, where its label %s counts"
-                                            : "its label %2$s counts at %1$s alone, which an"
-                                                    + " administrator can have served: systemctl"
-                                                    + " enable --now jnvdocker-proxy.socket")
-                                    .formatted(parts.proxy(), ClaimNames.WAIT_LABEL))
-                    : its;
+            throw waits && source != GpuWish.Source.SWARM ? its.advising(parts.toWait()) : its;
         }
     }
 
