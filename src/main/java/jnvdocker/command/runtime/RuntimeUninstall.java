@@ -110,11 +110,11 @@ final class RuntimeUninstall extends OwnCommand {
         Map<String, Path> heirs = needs.heirs(registration, true);
         if (dryRun) {
             print("would " + removal("take", "leave", registration, heirs));
-        } else if (host.installer().removeName(registration, heirs)) {
+        } else if (host.installer().removeName(registration, heirs) || !heirs.isEmpty()) {
             print(removal("took", "left", registration, heirs));
         } else if (RuntimeHealth.isNamed(registration)) {
             print(
-                    "take the runtime '%s' out of %s, where an administrator has added it"
+                    "left the runtime '%s' in %s; take it out when no container of it is left"
                             .formatted(registration.name(), registration.config()));
         }
         List<Listed> withGpus = heirs.isEmpty() ? List.of() : needs.withGpus(registration);
