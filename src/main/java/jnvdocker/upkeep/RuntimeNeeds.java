@@ -200,12 +200,26 @@ public final class RuntimeNeeds {
                         .formatted(word, registration.directory()));
     }
 
-    /** The command that removes containers, which must not run for that. */
-    static String removal(List<Listed> containers) {
+    /**
+     * The command that removes containers, which must not run for that. The engine removes some as
+     * soon as they are stopped.
+     */
+    String removal(List<Listed> containers) throws EngineException {
         List<Listed> running = containers.stream().filter(Listed::isActive).toList();
-        return (running.isEmpty() ? "" : "docker stop " + names(running, " ") + " && ")
-                + "docker rm "
-                + names(containers, " ");
+        List<Listed> stay = new ArrayList<>(containers);
+        for (Listed each : running) {
+            if (engine.objects().isRemovedAtItsEnd(each.id(), LIMIT)) {
+                stay.remove(each);
+            }
+        }
+        List<String> commands = new ArrayList<>();
+        if (!running.isEmpty()) {
+            commands.add("docker stop " + names(running, " "));
+        }
+        if (!stay.isEmpty()) {
+            commands.add("docker rm " + names(stay, " "));
+        }
+        return String.join(" && ", commands);
     }
 
     public static String names(List<Listed> containers, String separator) {

@@ -2,6 +2,7 @@ package jnvdocker.upkeep;
 
 import jnvdocker.core.Leases;
 import jnvdocker.docker.engine.DockerEngine;
+import jnvdocker.docker.engine.EngineException;
 import jnvdocker.holder.ContainerEngine.Listed;
 import jnvdocker.kubernetes.PodInjection;
 import jnvdocker.lease.Claim;
@@ -255,14 +256,14 @@ public final class Uninstall {
         }
     }
 
-    private static Optional<Refusal> inTheWay(List<Listed> containers) {
+    private Optional<Refusal> inTheWay(List<Listed> containers) throws EngineException {
         return containers.isEmpty()
                 ? Optional.empty()
                 : Optional.of(
                         new Refusal(
                                 "containers need jnvdocker: "
                                         + RuntimeNeeds.names(containers, ", "),
-                                RuntimeNeeds.removal(containers)));
+                                needs.removal(containers)));
     }
 
     /** Returns a refusal if there are holders of GPUs besides these containers. */

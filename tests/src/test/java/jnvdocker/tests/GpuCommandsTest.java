@@ -572,8 +572,19 @@ class GpuCommandsTest {
             assertEquals(1, engine.docker("volume", "rm", "-f", volume).run().exitCode(), volume);
         }
         assertInTheWay("train-7, later", "docker rm train-7 later");
-        // Everything is as before.
-        run("next", "device=2");
+        // Everything is as before; Docker removes a container with --rm itself.
+        jnvdocker(
+                        "run",
+                        "-d",
+                        "--rm",
+                        "--name=next",
+                        "--stop-signal=KILL",
+                        "--gpus=device=2",
+                        "plain",
+                        "sleep",
+                        "1000")
+                .ok();
+        assertInTheWay("train-7, later, next", "docker stop next && docker rm train-7 later");
         engine.docker("start", "later").run().ok();
     }
 

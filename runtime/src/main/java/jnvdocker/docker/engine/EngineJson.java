@@ -41,6 +41,7 @@ final class EngineJson extends JsonFactory {
                     Map.entry(
                             "HostConfig",
                             Set.of(
+                                    "AutoRemove",
                                     "DeviceCgroupRules",
                                     "DeviceRequests",
                                     "Devices",

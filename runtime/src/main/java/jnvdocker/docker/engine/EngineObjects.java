@@ -72,6 +72,14 @@ public final class EngineObjects {
         return found;
     }
 
+    /** Whether the engine itself removes a container when that has ended ({@code --rm}). */
+    public boolean isRemovedAtItsEnd(String container, Duration limit) throws EngineException {
+        return engine.record(container, limit)
+                .map(InspectContainerResponse::getHostConfig)
+                .map(HostConfig::getAutoRemove)
+                .orElse(false);
+    }
+
     /** Removes a container that does not run; one that is gone is no error. */
     public void removeContainer(String container, Duration limit) throws EngineException {
         engine.find(
