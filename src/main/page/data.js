@@ -11,7 +11,7 @@
  *   container_id: string|null, container_name: string|null, image: string|null,
  *   command: string|null, pod: string|null, pid: number|null, figures: Figures|null,
  *   idle: Idle|null, note: string|null, shares: Lease[]}} Gpu
- * @typedef {{lease: number, state: string, since: string, until: string|null,
+ * @typedef {{lease: number|null, state: string, since: string, until: string|null,
  *   evidence: string|null, user: string, container_name: string|null, container_id: string|null,
  *   image: string|null, command: string|null, pod: string|null,
  *   gpus: {index: number, instance: number|null, uuid: string}[]}} Lease

@@ -174,6 +174,9 @@ export async function showEvents() {
   /** @type {Event[]} */
   const next = [];
   for (const lease of /** @type {import("./data.js").Lease[]} */ (leases)) {
+    if (lease.lease === null) {
+      continue; // It observes the GPUs.
+    }
     const gpus = lease.gpus.map(number).join(",");
     const its = { user: lease.user, gpus };
     next.push({ ...its, at: Date.parse(lease.since), kind: "granted", text: holding(lease) });

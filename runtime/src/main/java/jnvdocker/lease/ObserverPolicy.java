@@ -25,12 +25,7 @@ public record ObserverPolicy(ImageNames images, Set<String> users) {
     /** Begins a word of the configuration that names a user. */
     public static final String USER = "user:";
 
-    /** What the user of a container can do that is refused all GPUs since it has to hold them. */
-    public static final String REMEDY =
-            "if it only observes the GPUs, have an administrator add its image to observers, below"
-                    + " [runtime] in the configuration";
-
-    /** The same where it may observe, and requests more than that. */
+    /** What helps where a container may observe, and requests more than that. */
     public static final String REMEDY_IF_ALLOWED =
             "if it only observes the GPUs, have it request the capability utility alone"
                     + " (NVIDIA_DRIVER_CAPABILITIES=utility)";
@@ -41,6 +36,19 @@ public record ObserverPolicy(ImageNames images, Set<String> users) {
 
     public ObserverPolicy {
         users = Set.copyOf(users);
+    }
+
+    /**
+     * What the user of a container can do that is refused all GPUs since it has to hold them.
+     *
+     * @param image of a container of Docker's; of another engine's neither image nor user is known
+     */
+    public static String remedy(Optional<String> image) {
+        return image.isPresent()
+                ? "if it only observes the GPUs, have an administrator add its image to observers,"
+                        + " below [runtime] in the configuration"
+                : "if it only observes the GPUs, run it on the host, or in Docker: containers of"
+                        + " other engines hold the GPUs that they request";
     }
 
     /**

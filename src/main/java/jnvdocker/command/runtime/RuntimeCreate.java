@@ -221,7 +221,7 @@ public final class RuntimeCreate {
             try {
                 create(otherwise, call, seen);
             } catch (UnavailableException e) {
-                throw e.advising(ObserverPolicy.REMEDY);
+                throw e.advising(ObserverPolicy.remedy(call.imageName()));
             }
             return;
         }

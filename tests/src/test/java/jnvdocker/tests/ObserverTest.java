@@ -4,6 +4,8 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import com.fasterxml.jackson.databind.JsonNode;
+
 import jnvdocker.tests.world.CProgram;
 import jnvdocker.tests.world.Client;
 import jnvdocker.tests.world.Command;
@@ -128,6 +130,13 @@ class ObserverTest {
         assertTrue(
                 leases.contains("container observes all GPUs without a lease: " + container),
                 leases);
+        JsonNode last = null;
+        for (JsonNode lease : lab.jnvdocker("gpu", "leases", "--all", "--json").json()) {
+            last = lease;
+        }
+        assertEquals("observing", last.path("state").asText(), last::toString);
+        assertEquals(container, last.path("container_name").asText(), last::toString);
+        assertTrue(last.path("lease").isNull() && last.path("gpus").isEmpty(), last::toString);
         String why = lab.jnvdocker("gpu", "why", container).ok().out();
         assertTrue(why.startsWith("Container " + container + " observes all GPUs since "), why);
     }

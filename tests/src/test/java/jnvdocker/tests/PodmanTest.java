@@ -345,6 +345,25 @@ class PodmanTest {
         assertEquals(Set.of(1), held());
     }
 
+    /** The daemon knows neither its image nor its user, nor when it is removed. */
+    @Test
+    void containerThatOnlyLooksHoldsAllGpusOrIsRefusedWithAReason() {
+        lab.configure("[runtime]\nobservers = ['plain', 'user:root']\n");
+        String[] looking = {
+            RUNTIME, "--env=NVIDIA_VISIBLE_DEVICES=all", "--env=NVIDIA_DRIVER_CAPABILITIES=utility"
+        };
+        podman.start("one", RUNTIME, device(1)).ok();
+        assertRefused(
+                podman.start("two", (Object[]) looking),
+                "container one since ",
+                "; if it only observes the GPUs, run it on the host, or in Docker: containers of"
+                        + " other engines hold the GPUs that they request");
+        podman.remove("one", "two");
+        podman.start("two", (Object[]) looking).ok();
+        awaitHeld(Set.of(0, 1, 2, 3));
+        lab.configure("");
+    }
+
     /** An earlier podman does not distinguish it from an image's. */
     @Test
     void annotationOfTheUserGetsFreeOnes() {

@@ -367,4 +367,23 @@ class PolicyTest extends OneEngineTest {
             return List.of(e.toString());
         }
     }
+
+    /** Docker would give it nodes that nothing takes back. */
+    @Test
+    void containerThatOnlyLooksIsRefusedOnAnEngineWithoutTheRuntime() {
+        lab.configure("[runtime]\nobservers = ['plain']\n");
+        lab.run("train", 0);
+        Command.Result refused =
+                lab.jnvdocker("run", "--rm", "--gpus=all,capabilities=utility", "plain", "true");
+        assertEquals(125, refused.exitCode(), refused::toString);
+        assertEquals(
+                "jnvdocker: containers of image plain observe the GPUs (observers), which only"
+                        + " jnvdocker's OCI runtime arranges, and this one is not to have it; run"
+                        + " 'jnvdocker runtime install', and choose no other runtime\n",
+                refused.err());
+        lab.configure("");
+        refused = lab.jnvdocker("run", "--rm", "--gpus=all,capabilities=utility", "plain", "true");
+        assertEquals(125, refused.exitCode(), refused::toString);
+        assertTrue(refused.err().contains("container train since "), refused::toString);
+    }
 }

@@ -189,7 +189,7 @@ public final class GpuHistory extends OwnCommand {
                     uuid.isPresent()
                             ? Optional.of(leasesOf(uuid.get(), from, report))
                             : Optional.empty();
-            print(report, uuid, listed.map(LeaseJson.All::new));
+            print(report, uuid, listed.map(its -> new LeaseJson.All(its, List.of())));
             if (!csv && !json && listed.isPresent() && !listed.get().isEmpty()) {
                 out.println("");
                 LeaseRow.withEnds(Instant.now()).print(listed.get(), screen, out::println);

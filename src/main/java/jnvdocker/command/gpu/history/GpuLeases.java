@@ -74,7 +74,7 @@ public final class GpuLeases extends OwnCommand {
                             new PastLeases(leases.history()::past, all ? limit : 0),
                             leases);
             if (json) {
-                Json.print(new LeaseJson.All(rows), out, watched);
+                Json.print(new LeaseJson.All(rows, leases.observers()), out, watched);
                 out.println("");
                 leases.unwrittenEnd().ifPresent(this::warn);
             } else {

@@ -71,7 +71,7 @@ public final class GpuDocuments {
 
     /** Returns the document of {@code gpu leases --all}. */
     public String leases(int ended) throws IOException {
-        return Json.text(new LeaseJson.All(rows(ended)));
+        return Json.text(all(ended));
     }
 
     /**
@@ -163,9 +163,7 @@ public final class GpuDocuments {
             lines.add(line(gpus.get(i).gpu(), documents.get(i)));
         }
         return new Snapshot(
-                lines,
-                Json.line(new LeaseJson.All(rows(0))),
-                Json.line(GpuQueue.entries(leases.waiting())));
+                lines, Json.line(all(0)), Json.line(GpuQueue.entries(leases.waiting())));
     }
 
     private static GpuLine line(Gpu gpu, GpuJson json) {
@@ -179,9 +177,10 @@ public final class GpuDocuments {
         return gpus.stream().map(gpu -> GpuJson.of(gpu, notes)).toList();
     }
 
-    private ListedLeases rows(int ended) throws IOException {
-        return ListedLeases.of(
-                leases.live().reversed(), new PastLeases(leases.history()::past, ended), leases);
+    private LeaseJson.All all(int ended) throws IOException {
+        PastLeases past = new PastLeases(leases.history()::past, ended);
+        return new LeaseJson.All(
+                ListedLeases.of(leases.live().reversed(), past, leases), leases.observers());
     }
 
     /** Returns the line of a lease that has just begun. */

@@ -6,6 +6,7 @@ import jnvdocker.lease.Owner;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.use.GpuUse;
+import jnvdocker.use.Observer;
 import jnvdocker.use.RunningContainer;
 
 import java.util.Optional;
@@ -60,6 +61,20 @@ public record HolderJson(
                         .or(() -> container.flatMap(RunningContainer::init))
                         .map(ProcessId::pid)
                         .orElse(null));
+    }
+
+    /** Returns the keys of a holder that an observer has, too. */
+    public static HolderJson of(Observer observer) {
+        return new HolderJson(
+                null,
+                observer.owner(),
+                null,
+                observer.id(),
+                observer.name(),
+                observer.image().orElse(null),
+                null,
+                null,
+                null);
     }
 
     /** Returns an owner's uid; empty for the owner of a claim that has lost its origin. */

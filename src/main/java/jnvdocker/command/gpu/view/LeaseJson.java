@@ -12,15 +12,20 @@ import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Tenure;
+import jnvdocker.use.Observer;
 
 import java.io.IOException;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
 
-/** A lease as {@code gpu leases}, {@code gpu why} and {@code gpu history} print it. */
+/**
+ * A lease as {@code gpu leases}, {@code gpu why} and {@code gpu history} print it.
+ *
+ * @param lease its number; null for a container that observes the GPUs, which has no lease
+ */
 public record LeaseJson(
-        long lease,
+        Long lease,
         String state,
         String since,
         String due,
@@ -56,6 +61,23 @@ public record LeaseJson(
         return of(lease, "ended", Optional.empty());
     }
 
+    /** Returns a container that observes the GPUs, and holds none. */
+    private static LeaseJson of(Observer observer) {
+        return new LeaseJson(
+                null,
+                "observing",
+                observer.since().toString(),
+                null,
+                false,
+                null,
+                null,
+                null,
+                null,
+                HolderJson.of(observer),
+                "oci",
+                List.of());
+    }
+
     private static LeaseJson of(Lease lease, String state, Optional<Tenure> tenure) {
         return new LeaseJson(
                 lease.id(),
@@ -86,13 +108,20 @@ public record LeaseJson(
         return of(row.lease(), row.state().map(GpuJson::word).orElse("ended"), row.tenure());
     }
 
-    /** Leases that may be many and are not kept. */
-    public record All(ListedLeases rows) implements JsonSerializable {
+    /**
+     * Leases that may be many and are not kept.
+     *
+     * @param observers the containers that observe the GPUs, which come last
+     */
+    public record All(ListedLeases rows, List<Observer> observers) implements JsonSerializable {
         @Override
         public void serialize(JsonGenerator json, SerializerProvider serializers)
                 throws IOException {
             json.writeStartArray();
             rows.each(row -> serializers.defaultSerializeValue(LeaseJson.of(row), json));
+            for (Observer observer : observers) {
+                serializers.defaultSerializeValue(LeaseJson.of(observer), json);
+            }
             json.writeEndArray();
         }
 

@@ -10,6 +10,7 @@ import jnvdocker.command.gpu.JsonSchemas;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Tenure;
 import jnvdocker.screen.Json;
+import jnvdocker.use.Observer;
 
 import org.junit.jupiter.api.Test;
 
@@ -111,6 +112,27 @@ class LeaseJsonTest {
         assertEquals("2026-03-05T12:00:00Z", lease.path("until").asText());
         assertEquals("it is gone", lease.path("evidence").asText());
         assertEquals("/dev/nvidia2", lease.path("gpus").path(1).path("node").asText());
+    }
+
+    @Test
+    void observerHasTheSameKeysWithNoLease() throws Exception {
+        Observer observer =
+                new Observer("c1", "dcgm", Optional.of("exporter"), "root", Samples.AT_NINE);
+        ListedLeases live =
+                new ListedLeases(
+                        List.of(
+                                LeaseRow.live(
+                                        Samples.held(7, "train-7", 0),
+                                        GpuStatus.State.HELD,
+                                        new Tenure(Samples.AT_NINE, 0))),
+                        _ -> {});
+        String text = Json.line(new LeaseJson.All(live, List.of(observer)));
+        JsonSchemas.check("gpu-leases", text);
+        JsonNode all = new ObjectMapper().readTree(text);
+        assertEquals(keys(all.path(0)), keys(all.path(1)));
+        assertEquals(List.of("held", "observing"), all.findValuesAsText("state"));
+        assertEquals("dcgm", all.path(1).path("container_name").asText());
+        assertTrue(all.path(1).path("lease").isNull());
     }
 
     @Test

@@ -71,8 +71,9 @@ public final class PluginServer implements AutoCloseable {
             "{\"Err\":\"jnvdockerd has too much to do for docker at the moment; see its log"
                     + " (journalctl -u jnvdocker), then try again\"}";
     private static final String TOO_LONG =
-            "{\"Err\":\"the request is too long: it has more than %d bytes; give the volume fewer"
-                    + " options\"}";
+            "{\"Err\":\"the request is too long: it has more than "
+                    + MAX_REQUEST
+                    + " bytes; give the volume fewer options\"}";
     private static final String ACCEPTED = "application/vnd.docker.plugins.v1";
     private static final String CONTENT_TYPE = "application/vnd.docker.plugins.v1+json";
 
@@ -200,7 +201,7 @@ public final class PluginServer implements AutoCloseable {
         @Override
         protected void handleOversizedMessage(
                 ChannelHandlerContext context, HttpMessage oversized) {
-            String text = TOO_LONG.formatted(MAX_REQUEST) + "\n";
+            String text = TOO_LONG + "\n";
             context.writeAndFlush(response(HttpResponseStatus.REQUEST_ENTITY_TOO_LARGE, text))
                     .addListener(ChannelFutureListener.CLOSE);
         }
