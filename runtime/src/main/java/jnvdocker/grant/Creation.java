@@ -7,7 +7,6 @@ import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Outcome;
-import jnvdocker.lease.Owner;
 import jnvdocker.lease.Requested;
 import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.registry.SeenEnd;
@@ -50,15 +49,20 @@ public record Creation(
 
     /**
      * The holdings without the lease that is to end. One that is started again may be known to be
-     * another user's by then; those that the same user has beside it are in nobody's way.
+     * another user's by then; those that the same user has beside it are in nobody's way, unless a
+     * share is requested by now, which nobody has of a GPU that is held as a whole.
      */
-    Holdings others(Holdings all, Owner owner) {
+    Holdings others(Holdings all, Requested requested) {
+        boolean whole =
+                !(requested.request() instanceof GpuRequest.Count count
+                        && count.filter().share().isPresent());
         return earlier(all)
                 .map(SeenEnd::lease)
                 .map(past ->
                         all.without(lease ->
                                 lease.id() == past.id()
-                                        || past.claim().owner().isSameAs(owner)
+                                        || whole
+                                                && past.claim().owner().isSameAs(requested.owner())
                                                 && lease.claim().isBeside(past.claim())))
                 .orElse(all);
     }
@@ -77,8 +81,7 @@ public record Creation(
         Lease past = end.get().lease();
         List<String> its = past.claim().gpus().stream().map(ClaimedGpu::uuid).toList();
         GpuChoice choice =
-                terms.ofRestart(past.claim())
-                        .choice(others(all, requested.owner()).ofRestart(), unmanaged);
+                terms.ofRestart(past.claim()).choice(others(all, requested).ofRestart(), unmanaged);
         Outcome outcome =
                 switch (requested.request()) {
                     case GpuRequest.Count count -> choice.of(among(its, count, requested));

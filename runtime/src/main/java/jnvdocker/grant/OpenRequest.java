@@ -285,7 +285,7 @@ final class OpenRequest implements Grants.Bid<Lease> {
         if (again.isPresent()) {
             return again.get();
         }
-        GpuChoice choice = terms.choice(creation.get().others(all, requested.owner()), unmanaged);
+        GpuChoice choice = terms.choice(creation.get().others(all, requested), unmanaged);
         keepers = choice.keepers();
         return creation.get().outcome(requested, choice);
     }

@@ -263,6 +263,10 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
             doomed = true;
             return false;
         } catch (IOException | RefusedException e) {
+            // The registry's rules are the last resort: nothing that is decided runs into them.
+            if (e.getMessage().contains("SQLITE_CONSTRAINT")) {
+                throw new AssertionError(what, e);
+            }
             world.say(what + ": " + e.getMessage());
             return false;
         } catch (RuntimeException e) {
