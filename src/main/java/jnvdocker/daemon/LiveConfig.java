@@ -207,6 +207,7 @@ final class LiveConfig {
                 now.defaultGpus(),
                 now.runtime().allMeans(),
                 now.allowPrivileged(),
-                now.runtime().swarmResources());
+                now.runtime().swarmResources(),
+                now.runtime().observers());
     }
 }

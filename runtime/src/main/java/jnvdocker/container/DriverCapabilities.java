@@ -19,6 +19,9 @@ public final class DriverCapabilities {
     private static final String VARIABLE = GpuRequest.DRIVER_CAPABILITIES;
     private static final Set<String> GRAPHICS = Set.of("all", "display", "graphics");
 
+    /** What a container needs that observes the GPUs. */
+    public static final List<String> OBSERVER = List.of("utility");
+
     /** The second is of libraries alone. */
     private static final Set<String> OBSERVING = Set.of("utility", "compat32");
 

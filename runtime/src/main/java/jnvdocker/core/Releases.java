@@ -56,7 +56,7 @@ public final class Releases {
         keeper.end(List.of(lease), Keeper.Caller.CLIENT);
         if (registry.liveOf(claim).filter(now -> now.id() == lease.id()).isPresent()) {
             throw new RefusedException(
-                    "claim " + claim + " is not released: " + leases.explain(lease),
+                    LeaseText.holder(lease) + " is not released: " + leases.explain(lease),
                     evidence.of(lease) instanceof Life.Gone
                             ? "with --force it is, unless a program still uses its GPUs"
                             : LeaseText.toEnd(lease.claim()));
@@ -82,8 +82,8 @@ public final class Releases {
         boolean unused = now.get().isOfClient() || evidence.of(now.get()) instanceof Life.Gone;
         if (!unused || !keeper.endUnused(now.get(), FORCED + who)) {
             throw new RefusedException(
-                    "claim %s is not released: %s, and could go on to use what another would get"
-                            .formatted(claim, leases.explain(now.get())),
+                    "%s is not released: %s, and could go on to use what another would get"
+                            .formatted(LeaseText.holder(now.get()), leases.explain(now.get())),
                     LeaseText.toEnd(lease.claim()) + "; root can still release it");
         }
         return lease;
@@ -118,7 +118,9 @@ public final class Releases {
                             .findFirst()
                             .orElseThrow(() ->
                                     new RefusedException(
-                                            "claim " + claim + " has just ended by itself",
+                                            "the lease of claim "
+                                                    + claim
+                                                    + " has just ended by itself",
                                             "'jnvdocker gpu leases --all' says how"));
         }
     }
@@ -141,7 +143,7 @@ public final class Releases {
      */
     public Lease extend(Lease lease, Duration more, boolean byRoot)
             throws RefusedException, IOException {
-        String name = "claim " + lease.claim().id();
+        String name = LeaseText.holder(lease);
         if (lease.due().isEmpty()) {
             throw new RefusedException(
                     name + " may hold its GPUs as long as it runs", "there is nothing to extend");
@@ -200,8 +202,7 @@ public final class Releases {
                 others.stream().anyMatch(other -> other.due().filter(due::isAfter).isEmpty());
         if (!inTime) {
             throw new RefusedException(
-                    "claim "
-                            + lease.claim().id()
+                    LeaseText.holder(lease)
                             + " was given the GPUs of another container, and ends with its time",
                     others.isEmpty()
                             ? "root can extend it"

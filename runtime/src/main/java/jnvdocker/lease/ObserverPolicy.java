@@ -52,10 +52,20 @@ public record ObserverPolicy(ImageNames images, Set<String> users) {
     }
 
     /**
+     * Whether an administrator has named the image: all GPUs are then requested to observe them,
+     * whatever the image does with the driver elsewhere.
+     *
+     * @param image empty when it is not known
+     */
+    public boolean names(Optional<String> image) {
+        return image.filter(images::has).isPresent();
+    }
+
+    /**
      * @param image empty when it is not known
      */
     public boolean allows(Optional<String> image, Owner owner) {
-        return image.filter(images::has).isPresent()
+        return names(image)
                 || users.stream()
                         .map(name -> new Subject(Subject.Kind.USER, name))
                         .anyMatch(user -> user.fits(owner, Set.of()));

@@ -3,6 +3,7 @@ package jnvdocker.command.runtime;
 import jnvdocker.container.Allocation;
 import jnvdocker.container.ContainerEdits;
 import jnvdocker.container.ContainerPlanner;
+import jnvdocker.container.DriverCapabilities;
 import jnvdocker.container.MigVariables;
 import jnvdocker.container.VolumeMount;
 import jnvdocker.core.Leases;
@@ -227,6 +228,9 @@ public final class RuntimeCreate {
         }
         if (otherwise instanceof GpuWish.Gpus(_, _, _, List<String> capabilities)) {
             SpecEdits.setCapabilities(call.spec(), capabilities);
+        }
+        if (!DriverCapabilities.onlyObserve(call.spec().environment())) {
+            SpecEdits.setCapabilities(call.spec(), DriverCapabilities.OBSERVER);
         }
         HostDriver driver = seen.loaded(gpuHost);
         MigVariables.refuse(call.spec().environment(), call.spec().allowsAllDevices());

@@ -351,7 +351,8 @@ public final class StartContainer {
             Map<String, String> environment,
             RunCommand run,
             ClientRequest request) {
-        return DriverCapabilities.onlyObserve(environment)
+        boolean named = settings.get().observers().names(Optional.of(run.image()));
+        return (named || DriverCapabilities.onlyObserve(environment))
                 && mayObserve(wanted, run.image(), Caller.owner(request));
     }
 

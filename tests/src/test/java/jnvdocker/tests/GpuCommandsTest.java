@@ -323,10 +323,8 @@ class GpuCommandsTest {
             Command.Result result = as(BOB, "gpu", "release", name).run();
             assertEquals(125, result.exitCode(), result::toString);
             assertMatches(
-                    "^jnvdocker: claim "
-                            + claim
-                            + " is not released: its process \\(pid \\d+\\) runs; stop the"
-                            + " container$",
+                    "^jnvdocker: root's container train-7 is not released: its process \\(pid"
+                            + " \\d+\\) runs; stop the container$",
                     result.err());
         }
         stop("train-7", 0);
@@ -433,9 +431,9 @@ class GpuCommandsTest {
                 as(ALICE, "gpu", "release", "train-7", "--force", "--reason", "hangs").run();
         assertEquals(125, own.exitCode(), own::toString);
         assertMatches(
-                "^jnvdocker: claim [0-9a-f]{12} is not released: its process \\(pid \\d+\\) runs,"
-                        + " and could go on to use what another would get; stop the container;"
-                        + " root can still release it$",
+                "^jnvdocker: uid 23456's container train-7 is not released: its process \\(pid"
+                        + " \\d+\\) runs, and could go on to use what another would get; stop the"
+                        + " container; root can still release it$",
                 own.err());
         assertEquals("held", gpus().path(0).path("state").asText());
         Command.Result forced =
@@ -517,8 +515,8 @@ class GpuCommandsTest {
                         + "LEASE .* train-7 .*",
                 jnvdocker("gpu", "why", "train-7").ok().out());
         assertRefused(
-                "no GPU, and no container that has had one, is called 'foo'; a container gets GPUs"
-                        + " from 'jnvdocker run' ('jnvdocker gpu ls' shows the GPUs)",
+                "no GPU, and no container that has had one, is called 'foo'; 'jnvdocker gpu leases"
+                        + " --all' shows those that have had GPUs",
                 jnvdocker("gpu", "why", "foo"));
     }
 

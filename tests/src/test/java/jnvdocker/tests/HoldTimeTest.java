@@ -78,9 +78,9 @@ class HoldTimeTest extends OneEngineTest {
         assertTrue(lab.timeOf("train").orElseThrow().compareTo(Duration.ofHours(5)) <= 0);
         assertTrue(lab.timeOf("train").orElseThrow().compareTo(Duration.ofHours(4)) > 0);
         assertRefused(
-                "claim \\S+ has held its GPUs since .*, and 61001 may hold GPUs for 8h at most"
-                    + " \\(limits.61001.max_hold\\); extend it until .* at most; root can extend it"
-                    + " further",
+                ".*'s container train has held its GPUs since .*, and 61001 may hold GPUs for 8h at"
+                        + " most \\(limits.61001.max_hold\\); extend it until .* at most; root can"
+                        + " extend it further",
                 lab.as(ALICE, "gpu", "extend", "train", "4h").run());
         lab.jnvdocker("gpu", "extend", "train", "10h").ok();
         assertTrue(lab.timeOf("train").orElseThrow().compareTo(Duration.ofHours(14)) > 0);
@@ -99,7 +99,8 @@ class HoldTimeTest extends OneEngineTest {
         assertEquals(Optional.of(Duration.ofHours(8)), lab.timeOf("train"));
         assertEquals(Optional.empty(), lab.timeOf("free"));
         assertRefused(
-                "claim \\S+ may hold its GPUs as long as it runs; there is nothing to extend",
+                ".*'s container free may hold its GPUs as long as it runs; there is nothing to"
+                        + " extend",
                 lab.jnvdocker("gpu", "extend", "free", "1h"));
         assertRefused(
                 "--gpu-time: 'soon' is not a duration; write one as in 90s, 30m or 1d12h",
@@ -261,8 +262,8 @@ class HoldTimeTest extends OneEngineTest {
         assertTrue(lab.timeOf("next").orElseThrow().compareTo(Duration.ofDays(2)) <= 0);
         assertEquals(Optional.empty(), lab.timeOf("old"));
         assertRefused(
-                "claim \\S+ has a GPU that is booked for uid 61001 from .* until .*; extend it"
-                        + " until .* at most; root can extend it further",
+                ".*'s container next has a GPU that is booked for uid 61001 from .* until .*;"
+                        + " extend it until .* at most; root can extend it further",
                 lab.as(BOB, "gpu", "extend", "next", "49h").run());
         assertRefused(
                 "1 GPU requested from .* until .*, but none can be booked for that time: GPU 2"

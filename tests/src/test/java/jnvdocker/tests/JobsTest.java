@@ -468,7 +468,16 @@ class JobsTest {
     @Test
     void jobHasItsUsersLoginUidAndGainsNothingByAnother() {
         String carol = shell("id -u carol").out().strip();
-        as("carol", JNVDOCKER, "run", "-d", "--name=hers", "--gpus=1", "cuda", "sleep", "1000")
+        as(
+                        "carol",
+                        JNVDOCKER,
+                        "run",
+                        "-d",
+                        "--name=hers",
+                        "--gpus=device=0",
+                        "cuda",
+                        "sleep",
+                        "1000")
                 .run()
                 .ok();
         long hers = submit("carol", "gpu", "run", "--gpus=all", "true");

@@ -41,6 +41,7 @@ import java.util.Map;
 @Tag("root")
 class ObserverTest {
     private static final String ALLOWED = "[runtime]\nobservers = ['monitor', 'user:%s']\n";
+    private static final String COMPUTE = "--env=NVIDIA_DRIVER_CAPABILITIES=compute,utility";
     private static final String UTILITY = "--env=NVIDIA_DRIVER_CAPABILITIES=utility";
 
     private static final DriverRoot HOST = DriverRoot.make(DriverRoot.Release.DRIVER_535, 4);
@@ -227,32 +228,59 @@ class ObserverTest {
 
     /** As the image of dcgm-exporter has it. */
     @Test
-    void allowedOneThatRequestsMoreLearnsHowItObserves() {
+    void imageThatObserversNameObservesWhateverItRequestsOfTheDriver() {
         run("job", "--gpus=device=2", "plain").ok();
-        Command.Result[] each = {
-            run("agent", "--gpus=all", "example/monitor:1.2"),
-            lab.jnvdocker("run", "--rm", "--gpus=all", "example/monitor:1.2", "true")
-        };
-        for (Command.Result refused : each) {
-            assertEquals(125, refused.exitCode(), refused::toString);
-            assertTrue(
-                    refused.err()
-                            .contains(
-                                    "; if it only observes the GPUs, have it request the capability"
-                                            + " utility alone"
-                                            + " (NVIDIA_DRIVER_CAPABILITIES=utility)"),
-                    refused::toString);
-        }
+        run("agent", "--gpus=all", COMPUTE, "example/monitor:1.2").ok();
+        assertObserves("agent");
+        assertEquals("utility\n", capabilities("agent"));
+        lab.docker("rm", "-f", "agent").ok();
+        lab.jnvdocker(
+                        "run",
+                        "-d",
+                        "--name=agent",
+                        "--gpus=all",
+                        "--stop-signal=KILL",
+                        "example/monitor:1.2",
+                        "sleep",
+                        "1000")
+                .ok();
+        assertObserves("agent");
+        assertEquals("utility\n", capabilities("agent"));
+        awaitHolders(Map.of(2, "job"));
     }
 
-    /** It has said that it computes, or wants some GPUs to itself. */
+    private static String capabilities(String container) {
+        return lab.docker(
+                        "exec",
+                        container,
+                        "sh",
+                        "-c",
+                        "tr '\\0' '\\n' < /proc/1/environ | grep CAPABILITIES | cut -d= -f2")
+                .ok()
+                .out();
+    }
+
+    /** The user may observe with any image, and requests more. */
     @Test
-    void containerOfTheSameImageThatComputesIsAHolder() {
-        run("agent", "--gpus=all", "example/monitor:1.2").ok();
+    void userWhoMayObserveAndRequestsMoreLearnsHow() {
+        run("job", "--gpus=device=2", "plain").ok();
+        lab.configure(ALLOWED.formatted("root"));
+        Command.Result refused = lab.jnvdocker("run", "--rm", "--gpus=all", "plain", "true");
+        assertEquals(125, refused.exitCode(), refused::toString);
+        assertTrue(
+                refused.err()
+                        .contains(
+                                "; if it only observes the GPUs, have it request the capability"
+                                        + " utility alone"
+                                        + " (NVIDIA_DRIVER_CAPABILITIES=utility)"),
+                refused::toString);
+    }
+
+    /** A number of GPUs is for its own use. */
+    @Test
+    void containerOfTheSameImageThatRequestsSomeIsAHolder() {
+        run("agent", "--gpus=4", UTILITY, "example/monitor:1.2").ok();
         awaitHolders(Map.of(0, "agent", 1, "agent", 2, "agent", 3, "agent"));
-        lab.docker("rm", "-f", "agent").ok();
-        run("agent", "--gpus=1", UTILITY, "example/monitor:1.2").ok();
-        awaitHolders(Map.of(0, "agent"));
     }
 
     /** By {@code jnvdocker run}, which knows its user; an engine does not. */

@@ -359,6 +359,7 @@ class PodmanTest {
                 "; if it only observes the GPUs, run it on the host, or in Docker: containers of"
                         + " other engines hold the GPUs that they request");
         podman.remove("one", "two");
+        awaitHeld(Set.of());
         podman.start("two", (Object[]) looking).ok();
         awaitHeld(Set.of(0, 1, 2, 3));
         lab.configure("");

@@ -13,9 +13,13 @@ final class AllGpus {
 
     /**
      * @param environment the variables of the container, the image's included
+     * @param observes whether its image observes, whatever capabilities it requests
      */
     static GpuWish meant(
-            GpuWish wish, Map<String, String> environment, GpuWishes.Settings settings) {
+            GpuWish wish,
+            Map<String, String> environment,
+            boolean observes,
+            GpuWishes.Settings settings) {
         return switch (wish) {
             case GpuWish.Gpus(
                             GpuRequest.All all,
@@ -25,14 +29,14 @@ final class AllGpus {
                 // What an image gets is in the configuration itself.
                 GpuRequest request = source == GpuWish.Source.IMAGE ? all : settings.means(all);
                 GpuWish gpus = new GpuWish.Gpus(request, source, named, capabilities);
-                boolean observes =
+                boolean only =
                         capabilities.isEmpty()
                                 ? DriverCapabilities.onlyObserve(environment)
                                 : DriverCapabilities.onlyObserve(capabilities);
-                yield observes ? new GpuWish.Observing(gpus) : gpus;
+                yield observes || only ? new GpuWish.Observing(gpus) : gpus;
             }
             case GpuWish.Claimed(_, GpuRequest.All _, _)
-                    when DriverCapabilities.onlyObserve(environment) ->
+                    when observes || DriverCapabilities.onlyObserve(environment) ->
                     new GpuWish.Observing(wish);
             case GpuWish.Gpus _,
                     GpuWish.Claimed _,

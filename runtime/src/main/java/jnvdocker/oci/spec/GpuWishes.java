@@ -4,6 +4,7 @@ import jnvdocker.labels.GpuNeeds;
 import jnvdocker.labels.ImageConfig;
 import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimNames;
+import jnvdocker.lease.ObserverPolicy;
 import jnvdocker.registry.ClaimFiles;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.request.InvalidGpuRequestException;
@@ -37,6 +38,7 @@ public final class GpuWishes {
      * @param defaultGpus the GPUs that it gets otherwise
      * @param allMeans the GPUs for a request of all
      * @param swarmResources names of Swarm's generic resources that are GPUs
+     * @param observers which containers may observe the GPUs
      */
     public record Settings(
             boolean envSelects,
@@ -44,7 +46,8 @@ public final class GpuWishes {
             GpuRequest defaultGpus,
             GpuRequest allMeans,
             boolean allowPrivileged,
-            Set<String> swarmResources) {
+            Set<String> swarmResources,
+            ObserverPolicy observers) {
         public Settings {
             swarmResources = Set.copyOf(swarmResources);
         }
@@ -146,7 +149,8 @@ public final class GpuWishes {
         if (wish.isEmpty()) {
             wish = ofImage(spec, docker, image, words);
         }
-        wish = wish.map(it -> AllGpus.meant(it, spec.environment(), settings.get()));
+        boolean observes = settings.get().observers().names(docker.map(DockerContainer::imageName));
+        wish = wish.map(it -> AllGpus.meant(it, spec.environment(), observes, settings.get()));
         if (all) {
             if (wish.filter(GpuWishes::isOfGpus).isPresent()) {
                 refusePrivileged();

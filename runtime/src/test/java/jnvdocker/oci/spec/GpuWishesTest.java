@@ -9,9 +9,11 @@ import jnvdocker.attack.Attack;
 import jnvdocker.labels.ImageConfig;
 import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimNames;
+import jnvdocker.lease.ObserverPolicy;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.lease.text.ContainerOwner;
 import jnvdocker.request.GpuRequest;
+import jnvdocker.use.ImageNames;
 import jnvdocker.words.RefusedException;
 
 import org.junit.jupiter.api.Test;
@@ -59,7 +61,13 @@ class GpuWishesTest {
     private static final GpuRequest ONE = new GpuRequest.Count(1);
     private static final GpuWishes.Settings LAB =
             new GpuWishes.Settings(
-                    true, false, ONE, new GpuRequest.All(), false, Set.of("NVIDIA-GPU"));
+                    true,
+                    false,
+                    ONE,
+                    new GpuRequest.All(),
+                    false,
+                    Set.of("NVIDIA-GPU"),
+                    ObserverPolicy.NONE);
 
     private static final String DOCKER =
             "{'ID':'c','Name':'/train','Image':'sha256:1','Config':{'Image':'cuda','Env':[ENV],"
@@ -326,7 +334,8 @@ class GpuWishesTest {
     void mountsNameGpusAsForNvidiasRuntime(String names, String request) throws Exception {
         mounts = mountsOf("/dev/null", names);
         visible("3");
-        settings = new GpuWishes.Settings(false, true, ONE, ONE, false, Set.of());
+        settings =
+                new GpuWishes.Settings(false, true, ONE, ONE, false, Set.of(), ObserverPolicy.NONE);
         GpuRequest wanted = GpuRequest.parseOption(request);
         GpuWish wish = gpus(wanted instanceof GpuRequest.All ? ONE : wanted, GpuWish.Source.MOUNTS);
         assertEquals(wish, ofDocker());
@@ -443,7 +452,15 @@ class GpuWishesTest {
                 assertThrows(RefusedException.class, this::ofDocker)
                         .getMessage()
                         .contains("allow_privileged = true"));
-        settings = new GpuWishes.Settings(true, false, ONE, new GpuRequest.All(), true, Set.of());
+        settings =
+                new GpuWishes.Settings(
+                        true,
+                        false,
+                        ONE,
+                        new GpuRequest.All(),
+                        true,
+                        Set.of(),
+                        ObserverPolicy.NONE);
         assertEquals(
                 gpus(new GpuRequest.Devices(List.of("1")), GpuWish.Source.VISIBLE_DEVICES),
                 ofDocker());
@@ -459,7 +476,15 @@ class GpuWishesTest {
         named = "{'PathOnHost':'/dev/nvidia2','PathInContainer':'/dev/nvidia2'}";
         assertThrows(RefusedException.class, this::ofDocker);
         GpuWishes.Settings strict = settings;
-        settings = new GpuWishes.Settings(true, false, ONE, new GpuRequest.All(), true, Set.of());
+        settings =
+                new GpuWishes.Settings(
+                        true,
+                        false,
+                        ONE,
+                        new GpuRequest.All(),
+                        true,
+                        Set.of(),
+                        ObserverPolicy.NONE);
         assertEquals(new GpuWish.Nodes(Set.of(2), GpuWish.Source.NODE), ofDocker());
         named = "";
         requests =
@@ -589,7 +614,15 @@ class GpuWishesTest {
         assertEquals(gpus(ONE, GpuWish.Source.IMAGE), ofDocker());
         assertEquals(gpus(ONE, GpuWish.Source.IMAGE), wish(Optional.empty()));
         GpuWishes.Settings images = settings;
-        settings = new GpuWishes.Settings(true, true, ONE, new GpuRequest.All(), false, Set.of());
+        settings =
+                new GpuWishes.Settings(
+                        true,
+                        true,
+                        ONE,
+                        new GpuRequest.All(),
+                        false,
+                        Set.of(),
+                        ObserverPolicy.NONE);
         assertWithheld("has no GPU: its image's request does not count", ofDocker());
         settings = images;
         String why = "has no GPU: its variable NVIDIA_VISIBLE_DEVICES=%s counts as its image's,";
@@ -683,7 +716,15 @@ class GpuWishesTest {
         own.put("NVIDIA_VISIBLE_DEVICES", "all");
         own.put("JNVDOCKER_GPUS", "1");
         image = Optional.of(new ImageConfig(Map.of(), own));
-        settings = new GpuWishes.Settings(true, true, ONE, new GpuRequest.All(), false, Set.of());
+        settings =
+                new GpuWishes.Settings(
+                        true,
+                        true,
+                        ONE,
+                        new GpuRequest.All(),
+                        false,
+                        Set.of(),
+                        ObserverPolicy.NONE);
         GpuWish all = gpus(new GpuRequest.All(), GpuWish.Source.VISIBLE_DEVICES);
         environment = "'NVIDIA_VISIBLE_DEVICES=all','PATH=/bin'";
         assertEquals(all, ofDocker());
@@ -708,7 +749,15 @@ class GpuWishesTest {
     @Test
     void variableOfEitherCountsAsThatOfAUserWhoNamesTheRuntime() throws Exception {
         imageSays("NVIDIA_VISIBLE_DEVICES", "all");
-        settings = new GpuWishes.Settings(true, true, ONE, new GpuRequest.All(), false, Set.of());
+        settings =
+                new GpuWishes.Settings(
+                        true,
+                        true,
+                        ONE,
+                        new GpuRequest.All(),
+                        false,
+                        Set.of(),
+                        ObserverPolicy.NONE);
         visible("all");
         GpuWish all = gpus(new GpuRequest.All(), GpuWish.Source.VISIBLE_DEVICES);
         assertEquals(all, ofDocker());
@@ -731,7 +780,8 @@ class GpuWishesTest {
         assertEquals(new GpuWish.Observing(held), ofDocker());
         // Where all GPUs mean one, they do for a container that has to hold them.
         GpuWishes.Settings strict = settings;
-        settings = new GpuWishes.Settings(true, false, ONE, ONE, false, Set.of());
+        settings =
+                new GpuWishes.Settings(true, false, ONE, ONE, false, Set.of(), ObserverPolicy.NONE);
         assertEquals(new GpuWish.Observing(gpus(ONE, GpuWish.Source.DEVICE_REQUEST)), ofDocker());
         settings = strict;
         for (String more : List.of("compute,utility", "utility,graphics", "all", "video", "")) {
@@ -751,6 +801,31 @@ class GpuWishesTest {
         assertEquals(new GpuWish.Observing(claimed(new GpuRequest.All())), ofDocker());
         claims = Optional.of(ONE);
         assertEquals(claimed(ONE), ofDocker());
+    }
+
+    /** An administrator who names an image says what it is for. */
+    @Test
+    void allGpusForAnImageThatObserversNameAreToObserve() throws Exception {
+        requests = "{'Driver':'','Count':-1,'DeviceIDs':null,'Capabilities':[['gpu']]}";
+        capabilities("compute,utility,compat32");
+        GpuWish held = gpus(new GpuRequest.All(), GpuWish.Source.DEVICE_REQUEST);
+        settings = observedBy("other");
+        assertEquals(held, ofDocker());
+        settings = observedBy("cuda");
+        assertEquals(new GpuWish.Observing(held), ofDocker());
+        requests = requests.replace("-1", "1");
+        assertEquals(gpus(ONE, GpuWish.Source.DEVICE_REQUEST), ofDocker());
+    }
+
+    private static GpuWishes.Settings observedBy(String image) {
+        return new GpuWishes.Settings(
+                true,
+                false,
+                ONE,
+                new GpuRequest.All(),
+                false,
+                Set.of(),
+                new ObserverPolicy(new ImageNames(Set.of(image)), Set.of()));
     }
 
     /** Whatever its image says. */
@@ -790,7 +865,14 @@ class GpuWishesTest {
     @Test
     void labSaysWhatAllAndAnImagesNeedMeanAndWhetherVariablesSelect() throws Exception {
         settings =
-                new GpuWishes.Settings(false, true, ONE, new GpuRequest.Count(2), false, Set.of());
+                new GpuWishes.Settings(
+                        false,
+                        true,
+                        ONE,
+                        new GpuRequest.Count(2),
+                        false,
+                        Set.of(),
+                        ObserverPolicy.NONE);
         imageSays("NVIDIA_VISIBLE_DEVICES", "all");
         visible("all");
         assertWithheld(

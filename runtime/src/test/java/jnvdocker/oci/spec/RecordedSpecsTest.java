@@ -14,6 +14,7 @@ import jnvdocker.container.VolumeMount;
 import jnvdocker.host.DeviceNode;
 import jnvdocker.host.Gpu;
 import jnvdocker.labels.ImageConfig;
+import jnvdocker.lease.ObserverPolicy;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.words.RefusedException;
 
@@ -192,7 +193,8 @@ class RecordedSpecsTest {
                                         new GpuRequest.All(),
                                         new GpuRequest.All(),
                                         false,
-                                        Set.of("NVIDIA-GPU")),
+                                        Set.of("NVIDIA-GPU"),
+                                        ObserverPolicy.NONE),
                         "nvidia-docker",
                         Optional::empty)
                 .of(
