@@ -27,7 +27,7 @@ import java.util.TreeSet;
  */
 final class ConfigFile {
     /** How many known keys a message may list. */
-    private static final int FEW = 8;
+    private static final int FEW = 10;
 
     /** How many letters at their beginnings make two keys similar, and how many are named. */
     private static final int ALIKE = 5;

@@ -786,13 +786,13 @@ class DoctorTest extends WantedEngineTest {
     void mistakeInTheConfigurationIsFoundBeforeTheNextStart() {
         assertEquals(List.of(), found("configuration"));
         try {
-            lab.daemon().config("max_gpu_per_user = 1\n");
+            lab.daemon().config("max_gpu_unknown = 1\n");
             String found = found("configuration").getFirst();
             assertTrue(
                     found.startsWith("wrong: no daemon starts with the configuration: ")
                             && found.endsWith(
-                                    ":1: unknown key 'max_gpu_per_user'; did you mean"
-                                            + " max_gpus_per_user?"),
+                                    ":1: unknown key 'max_gpu_unknown'; did you mean"
+                                            + " max_gpus_unknown?"),
                     found);
         } finally {
             lab.configure("");

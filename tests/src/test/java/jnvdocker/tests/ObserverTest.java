@@ -185,6 +185,15 @@ class ObserverTest {
                             - capabilities: [gpu]
                 """,
                 """
+                    deploy:
+                      resources:
+                        reservations:
+                          devices:
+                            - driver: nvidia
+                              count: all
+                              capabilities: [gpu]
+                """,
+                """
                     runtime: nvidia
                     environment: [NVIDIA_VISIBLE_DEVICES=all, NVIDIA_DRIVER_CAPABILITIES=utility]
                 """

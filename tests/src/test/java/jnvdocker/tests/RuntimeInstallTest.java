@@ -494,7 +494,7 @@ class RuntimeInstallTest {
             assertFalse(Files.exists(ours));
             assertEquals(
                     kind == PodEngine.Kind.CONTAINERD_1,
-                    removed.contains("take the runtime 'nvidia' out of " + config),
+                    removed.contains("left the runtime 'nvidia' in " + config),
                     removed);
         }
         Directories.remove(directory);
