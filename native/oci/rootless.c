@@ -62,9 +62,16 @@ static bool is_gpu_node(const struct stat *node)
 		free(vendor);
 		return nvidias;
 	}
-	/* nvidia-uvm and the like have a number that the kernel chooses. */
+	/* nvidia-uvm and the like have a number that the kernel chooses; these give no GPU, as jnvdocker.host.DeviceNodes has it. */
+	static const char *const others[] = { "fs", "nvlink", "nvswitch", "caps-imex-channels", NULL };
 	char *line = joined("\n%3u nvidia", major(node->st_rdev));
 	bool nvidias = reads("/proc/devices", line);
+
+	for (const char *const *other = others; *other != NULL && nvidias; other++) {
+		char *whole = joined("%s-%s\n", line, *other);
+		nvidias = !reads("/proc/devices", whole);
+		free(whole);
+	}
 	free(line);
 	return nvidias;
 }

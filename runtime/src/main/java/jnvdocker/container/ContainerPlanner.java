@@ -3,6 +3,7 @@ package jnvdocker.container;
 import jnvdocker.host.DeviceNode;
 import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.DrmNodes;
+import jnvdocker.host.FabricNodes;
 import jnvdocker.host.Gpu;
 import jnvdocker.labels.DriverVersion;
 import jnvdocker.labels.ImageConfig;
@@ -35,8 +36,12 @@ public final class ContainerPlanner {
     /** The path of the driver volume in containers. */
     public static final String DRIVER_DIRECTORY = "/usr/local/nvidia";
 
+    /** The sockets of the driver's services. */
     private static final List<String> SERVICES =
             List.of("/run/nvidia-persistenced/socket", "/run/nvidia-fabricmanager/socket");
+
+    /** What GPUDirect Storage reads besides its nodes. */
+    private static final List<String> STORAGE = List.of("/run/udev", "/etc/cufile.json");
 
     /** The default directory of an MPS control daemon's sockets. */
     private static final String MPS = "/tmp/nvidia-mps";
@@ -149,9 +154,12 @@ public final class ContainerPlanner {
         Map<String, String> variables = container.image().environment();
         boolean graphics = wantsGraphics(container);
         boolean compute = DriverCapabilities.wantsCompute(variables);
-        List<GraphicsFile> files = new ArrayList<>(services());
+        List<GraphicsFile> files = new ArrayList<>(present(SERVICES));
         if (compute) {
             mps().ifPresent(files::add);
+        }
+        if (FabricNodes.wantsStorage(variables)) {
+            files.addAll(present(STORAGE));
         }
         for (GraphicsFile file : volume.graphics()) {
             if (GraphicsFiles.isForCompute(file.inVolume().toString()) ? compute : graphics) {
@@ -180,6 +188,9 @@ public final class ContainerPlanner {
             nodes.modeset().ifPresent(devices::add);
             devices.addAll(DrmNodes.of(nodes.host(), allocation.gpus()));
         }
+        if (!allocation.observes()) {
+            devices.addAll(FabricNodes.requested(nodes.host(), container.image().environment()));
+        }
         return new ContainerEdits(
                 devices, mounts(container), files, search, environment, allocation.labels());
     }
@@ -188,16 +199,16 @@ public final class ContainerPlanner {
         return DriverCapabilities.wantsGraphics(container.image().environment());
     }
 
-    /** The sockets of the driver's services that there are on the host. */
-    private List<GraphicsFile> services() throws IOException {
-        List<GraphicsFile> sockets = new ArrayList<>();
-        for (String service : SERVICES) {
-            Path socket = nodes.host().resolve(service);
-            if (Files.exists(socket)) {
-                sockets.add(new GraphicsFile(socket.toAbsolutePath(), service));
+    /** Those of these files that there are on the host. */
+    private List<GraphicsFile> present(List<String> names) throws IOException {
+        List<GraphicsFile> files = new ArrayList<>();
+        for (String name : names) {
+            Path file = nodes.host().resolve(name);
+            if (Files.exists(file)) {
+                files.add(new GraphicsFile(file.toAbsolutePath(), name));
             }
         }
-        return sockets;
+        return files;
     }
 
     /** The directory of root's MPS control daemon: any user may make one of that name. */

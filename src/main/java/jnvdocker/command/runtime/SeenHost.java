@@ -53,6 +53,7 @@ record SeenHost(Optional<HostDriver> driver, FirstScan scan, Majors majors) {
         return new Majors(
                 nodes.gpuMajor(),
                 nodes.otherMajors(),
+                nodes.majorsWithoutGpu(),
                 DrmNodes.minors(nodes.host(), gpus),
                 DrmNodes.all(nodes.host()));
     }

@@ -315,6 +315,27 @@ class RuntimeContainersTest extends RuntimeEngineTest {
         assertEquals("0 ENXIO\n1 ENXIO\n2 EPERM\n128 ENXIO\n129 ENXIO\n130 EPERM\n", own);
     }
 
+    /** A user who names one means it, and has no GPU by it. */
+    @Test
+    void nodesThatGiveNoGpuAreThoseThatAreNamedOrThatVariablesRequest() throws IOException {
+        Path fs = lab.host().storage();
+        String look =
+                "ls /dev | grep nvidia-fs; tryopen /dev/nvidia-fs0; ls /dev | grep -c nvidia0;"
+                        + " true";
+        String named = "--device=" + fs + ":/dev/nvidia-fs0";
+        assertEquals("nvidia-fs0\nENXIO\n0\n", run(named, "plain", "sh", "-c", look).ok().out());
+        assertEquals(
+                "nvidia-fs0\nENXIO\n1\n",
+                run(named, "--gpus=device=0", "plain", "sh", "-c", look).ok().out());
+        assertEquals(
+                "nvidia-fs0\nENXIO\n1\n",
+                run("--gpus=device=0", "-e", "NVIDIA_GDS=enabled", "plain", "sh", "-c", look)
+                        .ok()
+                        .out());
+        String without = run("--gpus=device=0", "plain", "sh", "-c", look).ok().out();
+        assertFalse(without.contains("nvidia-fs"), without);
+    }
+
     /** It has no label, and its second name no event. */
     @Test
     void renamedContainerIsCalledSo() {

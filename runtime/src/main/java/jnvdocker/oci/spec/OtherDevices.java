@@ -63,8 +63,9 @@ final class OtherDevices {
         if (isOfEveryType(rule)) {
             rules.add(other.deepCopy().put("type", "b"));
         }
+        Set<Integer> nvidias = majors.all();
         for (int major = 1; major < MAJORS; major++) {
-            if (!majors.has(major) && (named <= 0 || named == major)) {
+            if (!nvidias.contains(major) && (named <= 0 || named == major)) {
                 rules.add(other.deepCopy().put("major", major));
             }
         }

@@ -18,6 +18,7 @@ class GraphicsNodesTest {
             new Majors(
                     195,
                     Set.of(510),
+                    Set.of(),
                     Map.of(1, 0, 129, 0, 2, 1, 130, 1),
                     Set.of(0, 128, 1, 129, 2, 130));
 

@@ -122,6 +122,19 @@ public record DriverRoot(Path directory) implements AutoCloseable {
         }
     }
 
+    /** Gives the host a node of GPUDirect Storage, {@code nvidia-fs0}, and returns it. */
+    public Path storage() {
+        String devices = read("proc/devices");
+        Path node = directory.resolve("dev/nvidia-fs0");
+        if (!devices.contains("nvidia-fs")) {
+            write(
+                    "proc/devices",
+                    devices.replace("511 nvidia-caps\n", "507 nvidia-fs\n511 nvidia-caps\n"));
+            Command.of("mknod", node, "c", "507", "0").run().ok();
+        }
+        return node;
+    }
+
     private static String address(int gpu) {
         return "0000:%02x:00.0".formatted(7 + 8 * gpu);
     }
