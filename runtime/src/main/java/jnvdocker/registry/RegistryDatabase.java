@@ -268,6 +268,7 @@ public final class RegistryDatabase implements AutoCloseable {
             return reading.get();
         } catch (ExecutionException e) {
             if (e.getCause() instanceof SQLException failed) {
+                check(); // The file may have been set aside just before this opened it.
                 throw failed("read", failed);
             }
             throw new IllegalStateException("reading the registry failed", e.getCause());
