@@ -62,7 +62,7 @@ static bool is_gpu_node(const struct stat *node)
 		free(vendor);
 		return nvidias;
 	}
-	/* nvidia-uvm and the like have a number that the kernel chooses; these give no GPU, as jnvdocker.host.DeviceNodes has it. */
+	/* nvidia-uvm and the like have a number that the kernel chooses; these give no GPU, as jnvdocker.host.FabricNodes has it. */
 	static const char *const others[] = { "fs", "nvlink", "nvswitch", "caps-imex-channels", NULL };
 	char *line = joined("\n%3u nvidia", major(node->st_rdev));
 	bool nvidias = reads("/proc/devices", line);

@@ -14,7 +14,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
-import java.util.function.Predicate;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
@@ -26,18 +25,11 @@ import java.util.regex.Pattern;
 public final class DeviceNodes {
     private static final String DRIVER = "nvidia";
     private static final String UVM = "nvidia-uvm";
-
-    /** As /proc/devices names them. */
-    private static final Set<String> WITHOUT_GPU =
-            Set.of("nvidia-fs", "nvidia-nvlink", "nvidia-nvswitch", "nvidia-caps-imex-channels");
-
     private static final Pattern NAME = Pattern.compile("(?:.*/)?nvidia([0-9]{1,3})");
     private static final String MODESET = "nvidia-modeset";
     static final String CAPS = "nvidia-caps";
     private static final int CTL_MINOR = 255;
-
-    /** The minor of nvidia-modeset; nvidiactl's is the next. */
-    private static final int FIRST_OF_OTHERS = 254;
+    private static final int FIRST_OF_OTHERS = 254; // That of nvidia-modeset.
 
     private final Host host;
     private final KernelModules modules;
@@ -367,26 +359,15 @@ public final class DeviceNodes {
 
     /** Returns the majors of the other devices by which GPUs are used: nvidia-uvm, nvidia-caps. */
     public Set<Integer> otherMajors() throws IOException {
-        return majors(name -> name.startsWith(DRIVER) && !WITHOUT_GPU.contains(name));
-    }
-
-    /**
-     * Returns the majors of NVIDIA's devices that give nobody a GPU: those of GPUDirect Storage,
-     * NVLink's switches and IMEX channels.
-     */
-    public Set<Integer> majorsWithoutGpu() throws IOException {
-        return majors(WITHOUT_GPU::contains);
-    }
-
-    private Set<Integer> majors(Predicate<String> name) throws IOException {
-        Set<Integer> found = new HashSet<>();
-        majors().forEach((each, major) -> {
-            if (name.test(each)) {
-                found.add(major);
+        Set<Integer> others = new HashSet<>();
+        majors().forEach((name, major) -> {
+            if (name.startsWith(DRIVER)) {
+                others.add(major);
             }
         });
-        found.remove(gpuMajor());
-        return found;
+        others.removeAll(FabricNodes.majors(host));
+        others.remove(gpuMajor());
+        return others;
     }
 
     private int uvmMajor() throws IOException {

@@ -12,6 +12,8 @@ import java.util.ArrayList;
 import java.util.Comparator;
 import java.util.List;
 import java.util.Map;
+import java.util.Objects;
+import java.util.Set;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
 import java.util.stream.Stream;
@@ -24,6 +26,10 @@ import java.util.stream.Stream;
 public final class FabricNodes {
     private static final String ENABLED = "enabled";
     private static final String CHANNELS = "NVIDIA_IMEX_CHANNELS";
+
+    /** NVIDIA's own devices among them, as /proc/devices names them. */
+    private static final List<String> DEVICES =
+            List.of("nvidia-fs", "nvidia-nvlink", "nvidia-nvswitch", "nvidia-caps-imex-channels");
 
     /** The nodes of one directory of which a variable requests all. */
     private record Nodes(String directory, Pattern name) {}
@@ -38,6 +44,15 @@ public final class FabricNodes {
                             new Nodes("/dev", Pattern.compile("nvidia-nvswitch(ctl|[0-9]+)")));
 
     private FabricNodes() {}
+
+    /** Returns the majors of NVIDIA's own devices among them. */
+    public static Set<Integer> majors(Host host) throws IOException {
+        Map<String, Integer> majors = DeviceMajors.read(host);
+        return DEVICES.stream()
+                .map(majors::get)
+                .filter(Objects::nonNull)
+                .collect(Collectors.toSet());
+    }
 
     /**
      * Returns the nodes that a container's variables request, and that the host has.

@@ -182,10 +182,20 @@ final class OpenRequest implements Grants.Bid<Lease> {
 
     /** Whether a lease's GPUs have not vanished since they were chosen; it is cancelled if so. */
     boolean isThere(Lease lease) throws RefusedException, IOException {
+        return isThere(lease, () -> {});
+    }
+
+    /**
+     * Likewise.
+     *
+     * @param otherwise what is done before the lease is cancelled, which serves the queue
+     */
+    boolean isThere(Lease lease, Runnable otherwise) throws RefusedException, IOException {
         if (parts.supply().has(lease.claim())) {
             parts.reservations().write(lease.claim());
             return true;
         }
+        otherwise.run();
         parts.reservations().cancel(lease.claim(), GONE);
         return false;
     }

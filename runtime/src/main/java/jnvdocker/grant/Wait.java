@@ -56,11 +56,11 @@ final class Wait {
             long seen = place.news().count();
             Optional<Lease> lease = place.given();
             if (lease.isPresent()) {
-                if (open.isThere(lease.get())) {
+                // Its place is open again before others are served what it gives back.
+                if (open.isThere(lease.get(), place::giveBack)) {
                     reportTheEnd(lease.get().claim());
                     return lease.get();
                 }
-                place.giveBack();
                 continue;
             }
             if (place.isOver()) {

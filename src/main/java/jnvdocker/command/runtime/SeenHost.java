@@ -3,6 +3,7 @@ package jnvdocker.command.runtime;
 import jnvdocker.grant.FirstScan;
 import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.DrmNodes;
+import jnvdocker.host.FabricNodes;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.HostDriver;
 import jnvdocker.oci.lease.OciContainers;
@@ -53,7 +54,7 @@ record SeenHost(Optional<HostDriver> driver, FirstScan scan, Majors majors) {
         return new Majors(
                 nodes.gpuMajor(),
                 nodes.otherMajors(),
-                nodes.majorsWithoutGpu(),
+                FabricNodes.majors(nodes.host()),
                 DrmNodes.minors(nodes.host(), gpus),
                 DrmNodes.all(nodes.host()));
     }

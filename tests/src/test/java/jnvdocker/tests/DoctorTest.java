@@ -627,7 +627,7 @@ class DoctorTest extends WantedEngineTest {
                             + state
                             + " or choose another state directory (JNVDOCKER_STATE_DIR)");
         } finally {
-            shell("umount " + state);
+            shell("umount -l " + state); // SQLite keeps what it has opened of its file.
         }
         assertWell();
     }
@@ -644,7 +644,7 @@ class DoctorTest extends WantedEngineTest {
                             + " is mounted read-only, and no GPU can be given out; mount it"
                             + " writable, or choose another state directory (JNVDOCKER_STATE_DIR)");
         } finally {
-            shell("umount " + state);
+            shell("umount -l " + state); // SQLite keeps what it has opened of its file.
         }
         assertWell();
     }
