@@ -332,6 +332,11 @@ class RuntimeContainersTest extends RuntimeEngineTest {
                 run("--gpus=device=0", "-e", "NVIDIA_GDS=enabled", "plain", "sh", "-c", look)
                         .ok()
                         .out());
+        assertEquals(
+                "nvidia-fs0\nENXIO\n1\n",
+                run(named, "--gpus=device=0", "-e", "NVIDIA_GDS=enabled", "plain", "sh", "-c", look)
+                        .ok()
+                        .out());
         String without = run("--gpus=device=0", "plain", "sh", "-c", look).ok().out();
         assertFalse(without.contains("nvidia-fs"), without);
     }

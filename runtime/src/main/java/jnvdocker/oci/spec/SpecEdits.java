@@ -50,12 +50,7 @@ public final class SpecEdits {
         ObjectNode linux = SpecJson.objectIn(root, "linux");
         ArrayNode devices = SpecJson.listIn(linux, "devices");
         ArrayNode rules = SpecJson.listIn(SpecJson.objectIn(linux, "resources"), "devices");
-        Set<String> named = new HashSet<>();
-        devices.forEach(device -> named.add(device.path("path").asText("")));
         for (DeviceNode node : edits.devices()) {
-            if (!named.add(node.name())) {
-                continue; // Its user has named it.
-            }
             devices.addObject()
                     .put("path", node.name())
                     .put("type", "c")

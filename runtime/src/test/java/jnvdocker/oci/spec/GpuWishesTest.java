@@ -334,8 +334,7 @@ class GpuWishesTest {
     void mountsNameGpusAsForNvidiasRuntime(String names, String request) throws Exception {
         mounts = mountsOf("/dev/null", names);
         visible("3");
-        settings =
-                new GpuWishes.Settings(false, true, ONE, ONE, false, Set.of(), ObserverPolicy.NONE);
+        settings = settings(false, true, ONE, false);
         GpuRequest wanted = GpuRequest.parseOption(request);
         GpuWish wish = gpus(wanted instanceof GpuRequest.All ? ONE : wanted, GpuWish.Source.MOUNTS);
         assertEquals(wish, ofDocker());
@@ -452,15 +451,7 @@ class GpuWishesTest {
                 assertThrows(RefusedException.class, this::ofDocker)
                         .getMessage()
                         .contains("allow_privileged = true"));
-        settings =
-                new GpuWishes.Settings(
-                        true,
-                        false,
-                        ONE,
-                        new GpuRequest.All(),
-                        true,
-                        Set.of(),
-                        ObserverPolicy.NONE);
+        settings = settings(true, false, new GpuRequest.All(), true);
         assertEquals(
                 gpus(new GpuRequest.Devices(List.of("1")), GpuWish.Source.VISIBLE_DEVICES),
                 ofDocker());
@@ -476,15 +467,7 @@ class GpuWishesTest {
         named = "{'PathOnHost':'/dev/nvidia2','PathInContainer':'/dev/nvidia2'}";
         assertThrows(RefusedException.class, this::ofDocker);
         GpuWishes.Settings strict = settings;
-        settings =
-                new GpuWishes.Settings(
-                        true,
-                        false,
-                        ONE,
-                        new GpuRequest.All(),
-                        true,
-                        Set.of(),
-                        ObserverPolicy.NONE);
+        settings = settings(true, false, new GpuRequest.All(), true);
         assertEquals(new GpuWish.Nodes(Set.of(2), GpuWish.Source.NODE), ofDocker());
         named = "";
         requests =
@@ -614,15 +597,7 @@ class GpuWishesTest {
         assertEquals(gpus(ONE, GpuWish.Source.IMAGE), ofDocker());
         assertEquals(gpus(ONE, GpuWish.Source.IMAGE), wish(Optional.empty()));
         GpuWishes.Settings images = settings;
-        settings =
-                new GpuWishes.Settings(
-                        true,
-                        true,
-                        ONE,
-                        new GpuRequest.All(),
-                        false,
-                        Set.of(),
-                        ObserverPolicy.NONE);
+        settings = settings(true, true, new GpuRequest.All(), false);
         assertWithheld("has no GPU: its image's request does not count", ofDocker());
         settings = images;
         String why = "has no GPU: its variable NVIDIA_VISIBLE_DEVICES=%s counts as its image's,";
@@ -716,15 +691,7 @@ class GpuWishesTest {
         own.put("NVIDIA_VISIBLE_DEVICES", "all");
         own.put("JNVDOCKER_GPUS", "1");
         image = Optional.of(new ImageConfig(Map.of(), own));
-        settings =
-                new GpuWishes.Settings(
-                        true,
-                        true,
-                        ONE,
-                        new GpuRequest.All(),
-                        false,
-                        Set.of(),
-                        ObserverPolicy.NONE);
+        settings = settings(true, true, new GpuRequest.All(), false);
         GpuWish all = gpus(new GpuRequest.All(), GpuWish.Source.VISIBLE_DEVICES);
         environment = "'NVIDIA_VISIBLE_DEVICES=all','PATH=/bin'";
         assertEquals(all, ofDocker());
@@ -749,15 +716,7 @@ class GpuWishesTest {
     @Test
     void variableOfEitherCountsAsThatOfAUserWhoNamesTheRuntime() throws Exception {
         imageSays("NVIDIA_VISIBLE_DEVICES", "all");
-        settings =
-                new GpuWishes.Settings(
-                        true,
-                        true,
-                        ONE,
-                        new GpuRequest.All(),
-                        false,
-                        Set.of(),
-                        ObserverPolicy.NONE);
+        settings = settings(true, true, new GpuRequest.All(), false);
         visible("all");
         GpuWish all = gpus(new GpuRequest.All(), GpuWish.Source.VISIBLE_DEVICES);
         assertEquals(all, ofDocker());
@@ -780,8 +739,7 @@ class GpuWishesTest {
         assertEquals(new GpuWish.Observing(held), ofDocker());
         // Where all GPUs mean one, they do for a container that has to hold them.
         GpuWishes.Settings strict = settings;
-        settings =
-                new GpuWishes.Settings(true, false, ONE, ONE, false, Set.of(), ObserverPolicy.NONE);
+        settings = settings(true, false, ONE, false);
         assertEquals(new GpuWish.Observing(gpus(ONE, GpuWish.Source.DEVICE_REQUEST)), ofDocker());
         settings = strict;
         for (String more : List.of("compute,utility", "utility,graphics", "all", "video", "")) {
@@ -815,6 +773,21 @@ class GpuWishesTest {
         assertEquals(new GpuWish.Observing(held), ofDocker());
         requests = requests.replace("-1", "1");
         assertEquals(gpus(ONE, GpuWish.Source.DEVICE_REQUEST), ofDocker());
+    }
+
+    private static GpuWishes.Settings settings(
+            boolean envSelects,
+            boolean imagesGetNone,
+            GpuRequest allMeans,
+            boolean allowPrivileged) {
+        return new GpuWishes.Settings(
+                envSelects,
+                imagesGetNone,
+                ONE,
+                allMeans,
+                allowPrivileged,
+                Set.of(),
+                ObserverPolicy.NONE);
     }
 
     private static GpuWishes.Settings observedBy(String image) {
@@ -864,15 +837,7 @@ class GpuWishesTest {
 
     @Test
     void labSaysWhatAllAndAnImagesNeedMeanAndWhetherVariablesSelect() throws Exception {
-        settings =
-                new GpuWishes.Settings(
-                        false,
-                        true,
-                        ONE,
-                        new GpuRequest.Count(2),
-                        false,
-                        Set.of(),
-                        ObserverPolicy.NONE);
+        settings = settings(false, true, new GpuRequest.Count(2), false);
         imageSays("NVIDIA_VISIBLE_DEVICES", "all");
         visible("all");
         assertWithheld(
