@@ -303,10 +303,42 @@ final class OpenRequest implements Grants.Bid<Lease> {
     /** Empty when the lease that is to end has become another since it was seen. */
     private Optional<Lease> begin(LeaseWriter leases, Outcome.Chosen chosen) {
         Optional<SeenEnd> end = creation.flatMap(it -> it.earlier(leases.holdings()));
-        if (end.isPresent() && !parts.keeper().endAsSeen(leases, end.get())) {
+        Optional<Lease> earlier = end.map(SeenEnd::lease);
+        boolean goesOn = earlier.filter(past -> isReservationOf(past, chosen)).isPresent();
+        if (end.isPresent() && !goesOn && !parts.keeper().endAsSeen(leases, end.get())) {
             return Optional.empty();
         }
-        Optional<Lease> earlier = end.map(SeenEnd::lease);
+        Claim claim = add(leases, chosen, earlier);
+        Holder holder =
+                creation.isPresent()
+                        ? Holder.created(request.client())
+                        : Holder.reserved(request.client());
+        if (goesOn) {
+            return leases.pass(earlier.get(), claim, holder);
+        }
+        return Optional.of(
+                leases.begin(
+                        claim,
+                        holder,
+                        // A restart goes on with the time of its last start.
+                        earlier.isPresent()
+                                ? earlier.get().left(leases.holdings().now())
+                                : terms.allowances().of(requested.owner()).time(requested.time())));
+    }
+
+    /** Whether a lease is the same user's reservation of these very GPUs, for this container. */
+    private boolean isReservationOf(Lease past, Outcome.Chosen chosen) {
+        return past.isOfClient()
+                && past.claim().owner().isSameAs(requested.owner())
+                && Set.copyOf(past.claim().gpus()).equals(Set.copyOf(chosen.claimed()));
+    }
+
+    /**
+     * Makes the claim.
+     *
+     * @param earlier the lease that the one of this claim follows on
+     */
+    private Claim add(LeaseWriter leases, Outcome.Chosen chosen, Optional<Lease> earlier) {
         Holdings holdings = leases.holdings();
         Optional<Lease> beside =
                 earlier.filter(past -> past.claim().owner().isSameAs(requested.owner()))
@@ -328,16 +360,7 @@ final class OpenRequest implements Grants.Bid<Lease> {
                 claim,
                 kept ? Optional.of(requested.request()) : Optional.empty(),
                 requested.time());
-        return Optional.of(
-                leases.begin(
-                        claim,
-                        creation.isPresent()
-                                ? Holder.created(request.client())
-                                : Holder.reserved(request.client()),
-                        // A restart goes on with the time of its last start.
-                        earlier.isPresent()
-                                ? earlier.get().left(holdings.now())
-                                : terms.allowances().of(requested.owner()).time(requested.time())));
+        return claim;
     }
 
     /** The learnt limits of the request's owner, which say its priority, too. */

@@ -125,6 +125,11 @@ public record Lease(
         return new Lease(id, claim, other, boot, since, time, mounts, end);
     }
 
+    /** A copy under another claim to the same GPUs. */
+    public Lease of(Claim other) {
+        return new Lease(id, other, holder, boot, since, time, mounts, end);
+    }
+
     /** A copy with another pod in its claim, of which more is known. */
     public Lease of(Origin.Pod known) {
         return new Lease(id, claim.of(known), holder, boot, since, time, mounts, end);

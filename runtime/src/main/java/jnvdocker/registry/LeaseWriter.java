@@ -187,6 +187,32 @@ public final class LeaseWriter {
         return same.map(lease -> lease.of(holder));
     }
 
+    /**
+     * A reservation becomes the lease of the container that it was made for: it goes on under a
+     * claim of that container, which is new, and has the same GPUs and the same owner. The claim of
+     * the reservation is over, but keeps what was requested.
+     *
+     * @param seen the reservation, as that was decided on
+     * @return empty when it has ended or changed since it was seen
+     */
+    public Optional<Lease> pass(Lease seen, Claim claim, Holder holder) {
+        return hold(seen, holder)
+                .map(lease -> {
+                    perform(() -> {
+                        transaction.update(
+                                "UPDATE lease SET claim = ? WHERE id = ?", claim.id(), lease.id());
+                        return transaction.update(
+                                "UPDATE claim SET container = ?, name = ?, forgotten = ?"
+                                        + " WHERE id = ?",
+                                claim.container().map(Claim.ContainerRef::id).orElse(null),
+                                claim.container().map(Claim.ContainerRef::name).orElse(null),
+                                time.now().toEpochMilli(),
+                                seen.claim().id());
+                    });
+                    return lease.of(claim);
+                });
+    }
+
     /** How long each lease of a claim is to last, if its user says so. */
     public Optional<Duration> time(Claim claim) {
         return perform(() ->

@@ -3,8 +3,10 @@ package jnvdocker.registry;
 import java.sql.Connection;
 import java.sql.SQLException;
 import java.sql.Statement;
+import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.stream.Collectors;
 
 /**
  * The claims that a transaction has changed, or whose lease or mounts it has: a table {@code
@@ -25,9 +27,12 @@ final class Touched {
                     "cordon", "''",
                     "booking", "''");
 
-    /** The changes of a row, with the name by which a trigger has it. */
-    private static final Map<String, String> CHANGES =
-            Map.of("INSERT", "NEW", "UPDATE", "NEW", "DELETE", "OLD");
+    /** The changes of a row, with the names by which a trigger has it: a lease may pass on. */
+    private static final Map<String, List<String>> CHANGES =
+            Map.of(
+                    "INSERT", List.of("NEW"),
+                    "UPDATE", List.of("NEW", "OLD"),
+                    "DELETE", List.of("OLD"));
 
     private Touched() {}
 
@@ -48,9 +53,11 @@ final class Touched {
                                     + change.getKey()
                                     + " ON "
                                     + table.getKey()
-                                    + " BEGIN INSERT INTO touched VALUES ("
-                                    + table.getValue().formatted(change.getValue())
-                                    + "); END");
+                                    + " BEGIN INSERT INTO touched "
+                                    + change.getValue().stream()
+                                            .map(row -> "SELECT " + table.getValue().formatted(row))
+                                            .collect(Collectors.joining(" UNION "))
+                                    + "; END");
                 }
             }
         }

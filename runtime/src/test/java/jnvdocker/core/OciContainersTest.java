@@ -534,6 +534,7 @@ class OciContainersTest extends SimulatedWorldTest {
     void reservationBecomesItsContainersAndNobodyElses() throws Exception {
         ProcessId client = world.machine.spawn();
         Claim claim = reserve(client, new GpuRequest.Count(1));
+        Lease reserved = live().getFirst();
         assertTrue(parts().oci().made(claim.key(), named("a")).isPresent());
         var made = parts().oci().made(claim.key(), named("a")).orElseThrow();
         assertEquals(TestingLeases.ALICE, made.owner());
@@ -550,8 +551,11 @@ class OciContainersTest extends SimulatedWorldTest {
                                         made.request()),
                                 claim));
         assertEquals(claim.gpus().stream().map(ClaimedGpu::uuid).toList(), uuids(lease));
-        assertEquals(1, live().size());
+        assertEquals(List.of(lease.id()), live().stream().map(Lease::id).toList());
         assertEquals("alice's container train", LeaseText.holder(lease));
+        // One lease, from the reservation on: nobody reads of two holders.
+        assertEquals(reserved.id(), lease.id());
+        assertEquals(reserved.since(), lease.since());
         world.machine.end(client);
         ProcessId init = begin(lease);
         assertEquals(Optional.empty(), parts().oci().made(claim.key(), named("b")));
@@ -562,9 +566,9 @@ class OciContainersTest extends SimulatedWorldTest {
         assertEquals(
                 Optional.empty(),
                 parts().oci().made(new ClaimKey(claim.id(), "0".repeat(32)), named("a")));
-        // The reservation is added up with others after an hour.
+        // Nothing of the reservation is left to be added up as one that came to nothing.
         world.machine.pass(Duration.ofHours(2));
-        assertEquals(1, parts().registry().history().fold(Duration.ofHours(1), 10));
+        assertEquals(0, parts().registry().history().fold(Duration.ofHours(1), 10));
         ProcessId second = begin(query("a", 1));
         assertEquals(Optional.empty(), parts().oci().made(claim.key(), named("b")));
         parts().registry().history().deleteUntil(parts().registry().now(), 10);
@@ -575,6 +579,42 @@ class OciContainersTest extends SimulatedWorldTest {
         parts().reconciler().destroyed("a");
         var again = parts().oci().made(claim.key(), named("b")).orElseThrow();
         assertEquals(TestingLeases.ALICE, again.owner());
+    }
+
+    /** Another user's container has no part in the reservation's time. */
+    @Test
+    void reservationOfAnotherUserEndsWhenItsContainerStarts() throws Exception {
+        Claim claim = reserve(world.machine.spawn(), new GpuRequest.Count(1));
+        Lease reserved = live().getFirst();
+        Lease lease =
+                take(
+                        reserved(
+                                creation("a", new GpuRequest.Count(1), world.machine.spawn()),
+                                claim));
+        assertNotEquals(reserved.id(), lease.id());
+        assertEquals(List.of(lease.id()), live().stream().map(Lease::id).toList());
+        assertEquals(Owner.UNKNOWN, lease.claim().owner());
+    }
+
+    /** A request that the container's start reads otherwise is a lease of its own. */
+    @Test
+    void reservationOfMoreGpusThanItsContainerRequestsEnds() throws Exception {
+        Claim claim = reserve(world.machine.spawn(), new GpuRequest.Count(2));
+        Lease reserved = live().getFirst();
+        Lease lease =
+                take(
+                        reserved(
+                                TestingParts.creation(
+                                        named("a"),
+                                        "train",
+                                        Optional.of("cuda"),
+                                        world.machine.spawn(),
+                                        TestingLeases.ALICE,
+                                        new GpuRequest.Count(1)),
+                                claim));
+        assertNotEquals(reserved.id(), lease.id());
+        assertEquals(1, uuids(lease).size());
+        assertEquals(List.of(lease.id()), live().stream().map(Lease::id).toList());
     }
 
     /** The container knows its GPUs, and would use them beside another. */

@@ -397,6 +397,7 @@ class ArchitectureTest {
         assertEquals(
                 Set.of(
                         "ClaimStarts$Start#goOn",
+                        "LeaseWriter#pass",
                         "OciKeeper#began",
                         "OciKeeper#ranBriefly",
                         "PodBid#goesOn",
@@ -404,6 +405,7 @@ class ArchitectureTest {
                         "Recovery#runs",
                         "Reservations#becomes"),
                 callers(LeaseWriter.class, "hold"));
+        assertEquals(Set.of("OpenRequest#begin"), callers(LeaseWriter.class, "pass"));
     }
 
     /** A loop that has ended is noticed by nobody: leases would end no more, say. */
