@@ -270,7 +270,7 @@ class RuntimeClientsTest extends RuntimeEngineTest {
     void jupyterHubsServersHaveAGpuEach() {
         String script =
                 """
-                import collections, docker, sys
+                import collections, docker, sys, types
                 settings = collections.defaultdict(dict)
                 class Traits:
                     def __init__(self, name): self.__dict__['name'] = name
@@ -283,14 +283,18 @@ class RuntimeClientsTest extends RuntimeEngineTest {
                 client = docker.from_env().api
                 for user in ['alice', 'bob']:
                     host = client.create_host_config(network_mode='none', **spawner['extra_host_config'])
+                    own = types.SimpleNamespace(user=types.SimpleNamespace(name=user))
                     made = client.create_container(image='plain', command=['sleep', '1000'],
                         name=user + '-server', environment=spawner['environment'], host_config=host,
-                        stop_signal='KILL')
+                        stop_signal='KILL', **spawner['extra_create_kwargs'](own))
                     client.start(made['Id'])
                 """;
         Path config = EXAMPLES.resolve("jupyterhub/jupyterhub_config.py");
         Client.DOCKER_PY.command(lab, "-c", script, config).run().ok();
         awaitNumbers(Map.of("alice", 1, "bob", 1));
+        // The host has no such users, and the label is not trusted: they are guesses.
+        String leases = lab.jnvdocker("gpu", "leases").ok().out();
+        assertTrue(leases.contains("alice?") && leases.contains("bob?"), leases);
     }
 
     /**
