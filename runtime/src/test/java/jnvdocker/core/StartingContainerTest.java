@@ -22,7 +22,7 @@ import java.nio.file.Path;
 import java.util.List;
 import java.util.Optional;
 
-/** What a container is between docker's mount of its claim and its first process. */
+/** What a container is from docker's mount of its claim on, until nothing of it runs. */
 class StartingContainerTest {
     private final SimulatedMachine machine = new SimulatedMachine(Path.of("/state"), () -> {});
     private final Evidence evidence =
@@ -30,6 +30,10 @@ class StartingContainerTest {
     private final ProcessId dockerd = machine.spawn();
 
     private Life life(int mounts) {
+        return life(mounts, Holder.of(dockerd, Optional.empty(), Optional.empty()));
+    }
+
+    private Life life(int mounts, Holder holder) {
         return evidence.of(
                 new Lease(
                         1,
@@ -40,7 +44,7 @@ class StartingContainerTest {
                                 List.of(ClaimedGpu.of(A)),
                                 THEN,
                                 Optional.empty()),
-                        Holder.of(dockerd, Optional.empty(), Optional.empty()),
+                        holder,
                         machine.bootId(),
                         THEN,
                         Optional.empty(),
@@ -60,5 +64,20 @@ class StartingContainerTest {
         assertEquals(
                 new Life.Gone("the engine that mounted it is gone, and nothing of it runs"),
                 life(1));
+    }
+
+    /** As one of a container in the container, which has mounts of its own. */
+    @Test
+    void processThatDoesNotSeeTheClaimCountsByItsCgroup() {
+        Optional<String> cgroup = Optional.of("/docker/c1");
+        ProcessId init = machine.spawn(Optional.of("111111111111"), cgroup);
+        ProcessId other = machine.spawn(Optional.empty(), cgroup);
+        Holder holder = Holder.of(dockerd, Optional.of(init), cgroup);
+        machine.end(init);
+        assertEquals(new Life.Running(init), life(0, holder));
+        machine.end(other);
+        assertEquals(
+                new Life.Gone("its first process (pid " + init.pid() + ") is gone"),
+                life(0, holder));
     }
 }
