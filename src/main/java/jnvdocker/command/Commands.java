@@ -1,12 +1,10 @@
 package jnvdocker.command;
 
+import jnvdocker.command.caller.OwnCommands;
 import jnvdocker.command.caller.UnforeseenFailure;
 import jnvdocker.command.complete.Completion;
 import jnvdocker.command.gpu.GpuCommand;
 import jnvdocker.command.job.JobCommands;
-import jnvdocker.command.k8s.K8sCommand;
-import jnvdocker.command.mesos.MesosCommand;
-import jnvdocker.command.runtime.RuntimeCommand;
 import jnvdocker.command.start.RunHelp;
 import jnvdocker.command.start.StartContainer;
 import jnvdocker.command.start.VolumeSetup;
@@ -30,41 +28,26 @@ public final class Commands {
     private final StartContainer startContainer;
     private final GpuCommand gpu;
     private final JobCommands jobs;
-    private final MesosCommand mesos;
-    private final RuntimeCommand runtime;
-    private final K8sCommand k8s;
+    private final Map<String, OwnCommands> groups = new TreeMap<>();
     private final VolumeSetup volumeSetup;
     private final Completion completion;
 
+    /**
+     * @param others groups of commands besides those of {@code gpu}
+     */
     public Commands(
             StartContainer startContainer,
             VolumeSetup volumeSetup,
             GpuCommand gpu,
             JobCommands jobs,
-            MesosCommand mesos,
-            RuntimeCommand runtime,
-            K8sCommand k8s) {
+            List<OwnCommands> others) {
         this.startContainer = startContainer;
         this.volumeSetup = volumeSetup;
         this.gpu = gpu;
         this.jobs = jobs;
-        this.mesos = mesos;
-        this.runtime = runtime;
-        this.k8s = k8s;
-        this.completion =
-                new Completion(
-                        gpu.visible(),
-                        new TreeMap<>(
-                                Map.of(
-                                        "gpu",
-                                        gpu::commands,
-                                        "k8s",
-                                        k8s::commands,
-                                        "mesos",
-                                        mesos::commands,
-                                        "runtime",
-                                        runtime::commands)),
-                        RunHelp.options());
+        groups.put(gpu.name(), gpu);
+        others.forEach(each -> groups.put(each.name(), each));
+        this.completion = new Completion(gpu.visible(), groups, RunHelp.options());
     }
 
     /**
@@ -88,13 +71,13 @@ public final class Commands {
             return;
         }
         jobs.watch(request, client);
-        switch (words.isEmpty() ? "" : words.getFirst()) {
-            case "gpu" -> gpu(words.subList(1, words.size()), request, client);
-            case "k8s" -> k8s.run(words.subList(1, words.size()), request, client);
-            case "mesos" -> mesos.run(words.subList(1, words.size()), request, client);
-            case "runtime" -> runtime.run(words.subList(1, words.size()), request, client);
-            case VolumeSetup.GROUP -> volume(words, request, client);
-            default -> startContainer.run(request, client);
+        String first = words.isEmpty() ? "" : words.getFirst();
+        if (groups.containsKey(first)) {
+            own(groups.get(first), words.subList(1, words.size()), request, client);
+        } else if (first.equals(VolumeSetup.GROUP)) {
+            volume(words, request, client);
+        } else {
+            startContainer.run(request, client);
         }
     }
 
@@ -107,12 +90,16 @@ public final class Commands {
         }
     }
 
-    private void gpu(List<String> arguments, ClientRequest request, ClientConnection client)
+    private void own(
+            OwnCommands group,
+            List<String> arguments,
+            ClientRequest request,
+            ClientConnection client)
             throws IOException, RefusedException {
-        if (Completion.isRequested(arguments)) {
+        if (group.equals(gpu) && Completion.isRequested(arguments)) {
             completion.run(arguments, request, client);
         } else {
-            gpu.run(arguments, request, client);
+            group.run(arguments, request, client);
         }
     }
 }

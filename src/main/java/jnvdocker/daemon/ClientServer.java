@@ -2,6 +2,7 @@ package jnvdocker.daemon;
 
 import jnvdocker.command.Commands;
 import jnvdocker.command.caller.UnforeseenFailure;
+import jnvdocker.config.StartException;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.HostNames;
 import jnvdocker.posix.NoAnswerException;

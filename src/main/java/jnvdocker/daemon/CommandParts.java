@@ -2,17 +2,13 @@ package jnvdocker.daemon;
 
 import jnvdocker.command.Commands;
 import jnvdocker.command.caller.Installation;
+import jnvdocker.command.caller.OwnCommands;
 import jnvdocker.command.gpu.GpuCommand;
 import jnvdocker.command.gpu.change.GpuReload;
 import jnvdocker.command.gpu.view.GpuView;
 import jnvdocker.command.job.JobCommands;
 import jnvdocker.command.k8s.K8sCommand;
 import jnvdocker.command.k8s.NodeFacts;
-import jnvdocker.command.mesos.AgentHost;
-import jnvdocker.command.mesos.MesosClaims;
-import jnvdocker.command.mesos.MesosCommand;
-import jnvdocker.command.mesos.MesosLaunch;
-import jnvdocker.command.mesos.MesosTaskLaunch;
 import jnvdocker.command.runtime.CdiHost;
 import jnvdocker.command.runtime.OciParts;
 import jnvdocker.command.runtime.PodContainers;
@@ -23,19 +19,16 @@ import jnvdocker.command.runtime.RuntimeExec;
 import jnvdocker.command.runtime.RuntimeHook;
 import jnvdocker.command.runtime.RuntimeHost;
 import jnvdocker.command.runtime.RuntimeWait;
-import jnvdocker.command.start.NeedsCheck;
 import jnvdocker.command.start.StartContainer;
 import jnvdocker.command.start.VolumeSetup;
-import jnvdocker.container.ContainerPlanner;
 import jnvdocker.core.LeaseParts;
 import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.doctor.Doctor;
-import jnvdocker.host.GpuInventory;
+import jnvdocker.feature.Core;
+import jnvdocker.feature.Feature;
 import jnvdocker.kubernetes.PodInjection;
 import jnvdocker.kubernetes.PodLeases;
 import jnvdocker.lease.text.ContainerOwner;
-import jnvdocker.nvml.CudaVersions;
-import jnvdocker.nvml.GpuMonitor;
 import jnvdocker.oci.install.GuardedRuntimes;
 import jnvdocker.oci.install.OwnConfig;
 import jnvdocker.oci.install.RuntimeInstaller;
@@ -51,10 +44,13 @@ import jnvdocker.volume.plugin.VolumePlugin;
 
 import java.io.IOException;
 import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.List;
 
 /** Wires the commands of clients, engines and agents: none of this runs until one comes. */
 final class CommandParts {
     private final Core core;
+    private final List<Feature.Running> features;
     private final Directories directories;
     private final LiveConfig config;
     private final GpuHost gpuHost;
@@ -62,23 +58,10 @@ final class CommandParts {
     private final LeaseParts leases;
     private final Installation installation;
     private final RuntimeInstaller installer;
-    private final NeedsCheck needs;
-    private final ContainerPlanner planner;
+    private final GuardedRuntimes guarded;
     private final EditedContainers edited;
     private final Path refused;
     private final Path hook;
-
-    /** The parts of the daemon that commands of all kinds need. */
-    record Core(
-            Directories directories,
-            LiveConfig config,
-            GpuHost gpuHost,
-            CudaVersions cuda,
-            GpuMonitor monitor,
-            DockerEngine engine,
-            GuardedRuntimes guarded,
-            LeaseParts leases,
-            EditedContainers edited) {}
 
     /** The volumes that the plugin serves. */
     record Volumes(DriverVolumes drivers, VolumePlugin plugin) {}
@@ -86,14 +69,28 @@ final class CommandParts {
     /** What Kubernetes' pods have of the daemon. */
     record Pods(PodLeases leases, PodInjection injection, KubernetesParts parts) {}
 
-    CommandParts(Core core, Installation installation) throws IOException {
+    /**
+     * @param features those that run
+     */
+    CommandParts(
+            Core core,
+            List<Feature.Running> features,
+            Directories directories,
+            LiveConfig config,
+            DockerEngine engine,
+            GuardedRuntimes guarded,
+            EditedContainers edited)
+            throws IOException {
         this.core = core;
-        this.directories = core.directories();
-        this.config = core.config();
+        this.features = features;
+        this.directories = directories;
+        this.config = config;
+        this.engine = engine;
+        this.guarded = guarded;
+        this.edited = edited;
         this.gpuHost = core.gpuHost();
-        this.engine = core.engine();
         this.leases = core.leases();
-        this.installation = installation;
+        this.installation = core.installation();
         this.installer =
                 new RuntimeInstaller(
                         installation.tree().resolve("lib/oci"),
@@ -102,9 +99,6 @@ final class CommandParts {
                                 directories.markers(),
                                 directories.socket(),
                                 directories.wake()));
-        this.needs = new NeedsCheck(core.cuda(), core.monitor()::facts);
-        this.planner = new ContainerPlanner(gpuHost.nodes(), directories.pluginName());
-        this.edited = core.edited();
         this.refused = installation.tree().resolve("lib/oci/refused/jnvdocker-refused");
         this.hook = installation.tree().resolve("lib/oci/nvidia-container-runtime");
     }
@@ -115,7 +109,13 @@ final class CommandParts {
 
     StartContainer start() {
         return new StartContainer(
-                gpuHost, needs, engine, planner, leases.leases(), config::start, core.guarded());
+                gpuHost,
+                core.needs(),
+                engine,
+                core.planner(),
+                leases.leases(),
+                config::start,
+                guarded);
     }
 
     /** {@code jnvdocker gpu}. */
@@ -147,7 +147,6 @@ final class CommandParts {
                         edited,
                         core.monitor().health(),
                         config::defaultGpus,
-                        config::mesos,
                         installer,
                         config::cdiNvidia,
                         config::trustedOwners,
@@ -157,6 +156,7 @@ final class CommandParts {
                                 pods.leases(),
                                 pods.injection(),
                                 pods.parts()::registrations),
+                        List.copyOf(features),
                         directories.facts(installation)));
     }
 
@@ -184,26 +184,6 @@ final class CommandParts {
                 directories.pluginName());
     }
 
-    /** {@code jnvdocker mesos}, and the launches of a Mesos agent. */
-    MesosCommand mesos() {
-        GpuInventory inventory = gpuHost.inventory();
-        return new MesosCommand(
-                new AgentHost(
-                        inventory,
-                        core.cuda(),
-                        leases.leases(),
-                        config::mesos,
-                        directories.config()),
-                installation,
-                directories.socket(),
-                new MesosLaunch(
-                        gpuHost,
-                        needs,
-                        planner,
-                        new MesosClaims(leases.leases(), config::mesos, inventory)),
-                new MesosTaskLaunch(gpuHost.served()));
-    }
-
     RuntimeHost runtimeHost(GpuReload.Reload reload) {
         return new RuntimeHost(
                 installer,
@@ -222,7 +202,7 @@ final class CommandParts {
         OciParts oci =
                 new OciParts(
                         gpuHost,
-                        needs,
+                        core.needs(),
                         leases.leases(),
                         leases.oci(),
                         leases.ociKeeper(),
@@ -237,7 +217,7 @@ final class CommandParts {
                 host,
                 new RuntimeCreate(
                         oci,
-                        planner,
+                        core.planner(),
                         edited,
                         waits,
                         engine,
@@ -248,20 +228,18 @@ final class CommandParts {
                 new RuntimeWait(oci, waits, engine));
     }
 
-    Commands all(
-            StartContainer start,
-            GpuCommand gpu,
-            JobCommands jobs,
-            MesosCommand mesos,
-            RuntimeCommand runtime) {
+    Commands all(StartContainer start, GpuCommand gpu, JobCommands jobs, RuntimeCommand runtime) {
+        List<OwnCommands> groups = new ArrayList<>();
+        groups.add(runtime);
+        groups.add(
+                new K8sCommand(
+                        new NodeFacts(gpuHost.inventory(), core.cuda(), core.monitor()::readings)));
+        features.forEach(feature -> groups.add(feature.commands()));
         return new Commands(
                 start,
                 new VolumeSetup(gpuHost.host(), directories.pluginName(), start),
                 gpu,
                 jobs,
-                mesos,
-                runtime,
-                new K8sCommand(
-                        new NodeFacts(gpuHost.inventory(), core.cuda(), core.monitor()::readings)));
+                groups);
     }
 }

@@ -1,18 +1,21 @@
 package jnvdocker.daemon;
 
 import jnvdocker.command.hosts.HostQuery;
+import jnvdocker.config.ConfigFile;
+import jnvdocker.config.ConfigTable;
+import jnvdocker.config.ConfigTables;
+import jnvdocker.config.ConfigValues;
+import jnvdocker.config.StartException;
 import jnvdocker.kubernetes.KubernetesPolicy;
 import jnvdocker.lease.BookingRule;
 import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.ObserverPolicy;
 import jnvdocker.lease.Rule;
 import jnvdocker.lease.text.ContainerOwner;
-import jnvdocker.mesos.agent.MesosPolicy;
 import jnvdocker.oci.install.OwnConfig;
 import jnvdocker.posix.RegularFile;
 import jnvdocker.program.TrustedDirectory;
 import jnvdocker.request.GpuRequest;
-import jnvdocker.request.GpuResolver;
 import jnvdocker.request.InvalidGpuRequestException;
 import jnvdocker.use.ImageNames;
 import jnvdocker.web.ListenAddress;
@@ -33,7 +36,6 @@ import java.util.EnumSet;
 import java.util.HashSet;
 import java.util.List;
 import java.util.Optional;
-import java.util.OptionalInt;
 import java.util.Set;
 import java.util.stream.Stream;
 
@@ -52,11 +54,11 @@ import java.util.stream.Stream;
  * @param notifyDirectories directories of programs that are run for each event
  * @param hosts that {@code --on all} means
  * @param stopOverdue whether the holder of an overdue lease is stopped
- * @param mesos the policy for Mesos tasks
  * @param envSelects whether a variable of the user's chooses a container's GPUs
  * @param runtime the policy for containers that our OCI runtime creates
  * @param web the policy for questions over HTTP
  * @param kubernetes the policy for pods
+ * @param features what the tables of the features say
  */
 public record Config(
         GpuRequest defaultGpus,
@@ -70,11 +72,11 @@ public record Config(
         List<Path> notifyDirectories,
         List<String> hosts,
         boolean stopOverdue,
-        MesosPolicy mesos,
         boolean envSelects,
         RuntimePolicy runtime,
         WebPolicy web,
-        KubernetesPolicy kubernetes) {
+        KubernetesPolicy kubernetes,
+        ConfigTables features) {
     private static final int LIMIT = 1 << 20;
 
     /** The history of a whole year can still be shown in the month after it. */
@@ -88,9 +90,11 @@ public record Config(
     private static final Span.Limits HISTORIES = new Span.Limits(Duration.ofDays(1), Span.LONGEST);
 
     /**
+     * @param tables of the features
      * @throws StartException naming the file, the line and the wrong key
      */
-    static Config read(Path file, boolean required) throws IOException {
+    static Config read(Path file, boolean required, List<ConfigTable<?>> tables)
+            throws IOException {
         OwnConfig own = new OwnConfig(file);
         refuseUnlessRoots(own.directory());
         List<ConfigFile.Part> parts = new ArrayList<>();
@@ -105,7 +109,7 @@ public record Config(
                         "make it, or unset the variable");
             }
         }
-        return of(ConfigFile.of(parts));
+        return of(ConfigFile.of(parts), tables);
     }
 
     /** A user that can write to such a directory can replace what is in it. */
@@ -132,28 +136,29 @@ public record Config(
         }
     }
 
-    static Config of(ConfigFile written) throws StartException {
+    static Config of(ConfigFile written, List<ConfigTable<?>> tables) throws StartException {
+        ConfigTables features = ConfigTables.read(written, tables);
         Config config =
                 new Config(
                         gpus(written.at("default_gpus")),
                         written.at("allow_privileged").choice(),
                         policy(written),
-                        words(written.at("ignore").list()),
+                        ConfigValues.words(written.at("ignore").list()),
                         directories(written.at("driver_directories"), "the driver's libraries"),
                         written.at("socket_group").text().orElse(""),
                         history(written.at("keep_history")),
-                        span(written.at("idle_warn"), IDLE, "or leave the key out"),
+                        ConfigValues.span(written.at("idle_warn"), IDLE, "or leave the key out"),
                         directories(written.at("notify"), "programs").stream()
                                 .map(Path::of)
                                 .toList(),
                         hosts(written.at("hosts")),
                         written.at("stop_overdue").choice(),
-                        mesos(written.in("mesos")),
                         written.at("env_selects").choiceUnlessSaid(),
                         runtime(written.in("runtime")),
                         new WebPolicy(
                                 listen(written.at("listen")), written.at("listen_labels").choice()),
-                        ConfiguredKubernetes.read(written.in("kubernetes")));
+                        ConfiguredKubernetes.read(written.in("kubernetes")),
+                        features);
         written.refuseOthers();
         config.refuseShortHistory(written.at("keep_history"));
         return config;
@@ -187,12 +192,12 @@ public record Config(
     }
 
     private static RuntimePolicy runtime(ConfigFile written) throws StartException {
-        List<String> swarm = words(written.at("swarm_resources").list());
+        List<String> swarm = ConfigValues.words(written.at("swarm_resources").list());
         return new RuntimePolicy(
                 written.at("image_need").oneOf(List.of("default_gpus", "none")).equals("none"),
                 allMeans(written.at("all_means")),
                 written.at("busy_restart").oneOf(List.of("retry", "refuse")).equals("retry"),
-                absolute(written.at("real"), "that of runc or crun"),
+                ConfigValues.absolute(written.at("real"), "that of runc or crun"),
                 written.at("cdi_nvidia").choiceUnlessSaid(),
                 trusted(written.at("trust_owner")),
                 swarm.isEmpty() ? RuntimePolicy.SWARM_RESOURCES : Set.copyOf(swarm),
@@ -250,32 +255,22 @@ public record Config(
         };
     }
 
-    static Optional<Path> absolute(ConfigFile.Entry entry, String what) throws StartException {
-        Optional<String> text = entry.text().filter(it -> !it.isBlank());
-        if (text.isPresent() && !text.get().startsWith("/")) {
-            throw entry.refusal(
-                    Refusal.of(
-                            Quote.quoted(text.get()) + " is not an absolute path: write " + what),
-                    null);
-        }
-        return text.map(Path::of);
-    }
-
     private static LeasePolicy policy(ConfigFile written) throws StartException {
         return new LeasePolicy(
                 ConfiguredLimits.read(written),
-                oneOrMore(
+                ConfigValues.oneOrMore(
                                 written.at("max_waits_per_user"),
                                 "how many times a user may wait for GPUs at a time",
                                 ", for " + LeasePolicy.WAITS_PER_USER)
                         .orElse(LeasePolicy.WAITS_PER_USER),
-                gpuIds(written.at("cordon")),
-                gpuIds(written.at("shareable")),
+                ConfigValues.gpuIds(written.at("cordon")),
+                ConfigValues.gpuIds(written.at("shareable")),
                 written.at("allow_unmanaged").choice(),
-                span(written.at("hold_after_stop"), HOLD, "or leave the key out"),
+                ConfigValues.span(written.at("hold_after_stop"), HOLD, "or leave the key out"),
                 new BookingRule(
                         bookings(written.at("bookings")),
-                        span(written.at("max_booking"), BOOKING, "or leave the key out")
+                        ConfigValues.span(
+                                        written.at("max_booking"), BOOKING, "or leave the key out")
                                 .orElse(BookingRule.NONE.longest())));
     }
 
@@ -314,34 +309,6 @@ public record Config(
                 cause);
     }
 
-    static OptionalInt oneOrMore(ConfigFile.Entry entry, String what, String otherwise)
-            throws StartException {
-        OptionalInt number = entry.number();
-        if (number.isPresent() && number.getAsInt() < 1) {
-            throw entry.refusal(
-                    Refusal.of(
-                            "%s is not %s: write 1 or more, or leave the key out%s"
-                                    .formatted(number.getAsInt(), what, otherwise)),
-                    null);
-        }
-        return number;
-    }
-
-    static List<String> gpuIds(ConfigFile.Entry entry) throws StartException {
-        List<ConfigFile.Entry> ids = entry.list();
-        for (ConfigFile.Entry id : ids) {
-            if (!GpuResolver.ids(id.word()).stream().allMatch(GpuResolver::isId)) {
-                throw id.refusal(
-                        Refusal.of(
-                                Quote.quoted(id.word())
-                                        + " is not a GPU's index, UUID or PCI address: write it as"
-                                        + " 'jnvdocker gpu ls' shows it"),
-                        null);
-            }
-        }
-        return words(ids).stream().flatMap(word -> GpuResolver.ids(word).stream()).toList();
-    }
-
     private static List<String> hosts(ConfigFile.Entry entry) throws StartException {
         for (ConfigFile.Entry host : entry.list()) {
             if (!HostQuery.isHost(host.word())) {
@@ -352,11 +319,7 @@ public record Config(
                         null);
             }
         }
-        return words(entry.list());
-    }
-
-    private static List<String> words(List<ConfigFile.Entry> entries) {
-        return entries.stream().map(ConfigFile.Entry::word).toList();
+        return ConfigValues.words(entry.list());
     }
 
     private static List<String> directories(ConfigFile.Entry entry, String what)
@@ -370,30 +333,14 @@ public record Config(
                         null);
             }
         }
-        return words(entry.list());
+        return ConfigValues.words(entry.list());
     }
 
     private static Optional<Duration> history(ConfigFile.Entry entry) throws StartException {
         String forever = "forever";
         return entry.text().filter(forever::equals).isPresent()
                 ? Optional.empty()
-                : Optional.of(span(entry, HISTORIES, "or write " + forever).orElse(HISTORY));
-    }
-
-    private static MesosPolicy mesos(ConfigFile written) throws StartException {
-        String besides = "and keep well below the agent's --executor_registration_timeout";
-        return new MesosPolicy(
-                gpuIds(written.at("gpus")),
-                span(written.at("wait"), MesosPolicy.WAITS, besides).orElse(MesosPolicy.WAIT));
-    }
-
-    static Optional<Duration> span(ConfigFile.Entry entry, Span.Limits limits, String besides)
-            throws StartException {
-        Optional<String> text = entry.text();
-        try {
-            return text.map(it -> Span.parse(it, limits));
-        } catch (InvalidValueException e) {
-            throw entry.refusal(e.refusal().followedBy(", " + besides), e);
-        }
+                : Optional.of(
+                        ConfigValues.span(entry, HISTORIES, "or write " + forever).orElse(HISTORY));
     }
 }

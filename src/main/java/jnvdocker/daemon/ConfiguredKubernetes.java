@@ -1,5 +1,8 @@
 package jnvdocker.daemon;
 
+import jnvdocker.config.ConfigFile;
+import jnvdocker.config.ConfigValues;
+import jnvdocker.config.StartException;
 import jnvdocker.kubernetes.KubernetesPolicy;
 import jnvdocker.words.InvalidValueException;
 
@@ -19,10 +22,10 @@ final class ConfiguredKubernetes {
                 written.at("enabled").choice(),
                 resource(written.at("resource")),
                 written.at("resource_per_model").choice(),
-                Config.absolute(written.at("kubelet_dir"), "that of the kubelet's directory")
+                ConfigValues.absolute(written.at("kubelet_dir"), "that of the kubelet's directory")
                         .orElse(KubernetesPolicy.KUBELET_DIRECTORY),
                 written.at("cdi").choiceUnlessSaid(),
-                Config.gpuIds(written.at("gpus")),
+                ConfigValues.gpuIds(written.at("gpus")),
                 cluster(written));
     }
 
@@ -30,7 +33,7 @@ final class ConfiguredKubernetes {
             throws StartException {
         boolean claims = written.at("driver").oneOf(List.of("device-plugin", "dra")).equals("dra");
         Path kubeconfig =
-                Config.absolute(written.at("kubeconfig"), "that of a kubeconfig file")
+                ConfigValues.absolute(written.at("kubeconfig"), "that of a kubeconfig file")
                         .orElse(KubernetesPolicy.KUBECONFIG);
         Optional<String> node = written.at("node").text().filter(it -> !it.isBlank());
         try {

@@ -1,5 +1,8 @@
 package jnvdocker.daemon;
 
+import jnvdocker.config.ConfigFile;
+import jnvdocker.config.ConfigValues;
+import jnvdocker.config.StartException;
 import jnvdocker.lease.Limits;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Rule;
@@ -86,7 +89,7 @@ final class ConfiguredLimits {
 
     private void number(ConfigFile.Entry entry, Subject subject, String what, String otherwise)
             throws StartException {
-        Config.oneOrMore(entry, what, otherwise)
+        ConfigValues.oneOrMore(entry, what, otherwise)
                 .ifPresent(it -> gpus.add(rule(subject, Optional.of(it), entry)));
     }
 
@@ -94,14 +97,18 @@ final class ConfiguredLimits {
         add(gpus, subject, its.at("gpus"), entry -> number(entry, 0));
         add(perDay, subject, its.at("hours_per_day"), ConfiguredLimits::hours);
         add(perWeek, subject, its.at("hours_per_week"), ConfiguredLimits::hours);
-        add(hold, subject, its.at("max_hold"), entry -> Config.span(entry, HOLDS, LEAVE_OUT));
-        add(wait, subject, its.at("max_wait"), entry -> Config.span(entry, WAITS, LEAVE_OUT));
-        add(idle, subject, its.at("idle_stop"), entry -> Config.span(entry, IDLES, LEAVE_OUT));
+        add(hold, subject, its.at("max_hold"), entry -> ConfigValues.span(entry, HOLDS, LEAVE_OUT));
+        add(wait, subject, its.at("max_wait"), entry -> ConfigValues.span(entry, WAITS, LEAVE_OUT));
+        add(
+                idle,
+                subject,
+                its.at("idle_stop"),
+                entry -> ConfigValues.span(entry, IDLES, LEAVE_OUT));
         add(
                 allowed,
                 subject,
                 its.at("allowed"),
-                entry -> Optional.of(Config.gpuIds(entry)).filter(ids -> !ids.isEmpty()));
+                entry -> Optional.of(ConfigValues.gpuIds(entry)).filter(ids -> !ids.isEmpty()));
         add(priority, subject, its.at("priority"), ConfiguredLimits::priority);
     }
 

@@ -6,14 +6,19 @@ import jnvdocker.command.gpu.change.GpuReload;
 import jnvdocker.command.gpu.view.GpuView;
 import jnvdocker.command.job.JobCommands;
 import jnvdocker.command.job.Jobs;
-import jnvdocker.command.mesos.MesosCommand;
 import jnvdocker.command.runtime.RuntimeCommand;
 import jnvdocker.command.runtime.RuntimeHost;
+import jnvdocker.command.start.NeedsCheck;
 import jnvdocker.command.start.StartContainer;
+import jnvdocker.config.ConfigTable;
+import jnvdocker.container.ContainerPlanner;
 import jnvdocker.core.LeaseParts;
 import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.docker.engine.EngineWatch;
 import jnvdocker.dra.DraDriver;
+import jnvdocker.feature.Core;
+import jnvdocker.feature.Feature;
+import jnvdocker.holder.HolderKind;
 import jnvdocker.holder.Pace;
 import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.GpuInventory;
@@ -23,7 +28,6 @@ import jnvdocker.keeper.HistoryKeeper;
 import jnvdocker.kubernetes.PodInjection;
 import jnvdocker.kubernetes.PodKind;
 import jnvdocker.kubernetes.PodLeases;
-import jnvdocker.mesos.agent.MesosKind;
 import jnvdocker.metrics.MetricsPage;
 import jnvdocker.notify.Notifier;
 import jnvdocker.nvml.CudaVersions;
@@ -49,9 +53,11 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayDeque;
+import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
+import java.util.stream.Stream;
 
 /** Wires the daemon's parts by hand, starts them in order and stops them in reverse. */
 final class Daemon implements AutoCloseable {
@@ -72,10 +78,10 @@ final class Daemon implements AutoCloseable {
      *
      * @throws IOException naming the obstacle; nothing is left running then
      */
-    static Daemon start(Directories directories) throws IOException {
+    static Daemon start(Directories directories, List<Feature> features) throws IOException {
         Daemon daemon = new Daemon();
         try {
-            daemon.startParts(directories);
+            daemon.startParts(directories, features);
             return daemon;
         } catch (IOException | RuntimeException e) {
             daemon.close();
@@ -96,7 +102,7 @@ final class Daemon implements AutoCloseable {
         }
     }
 
-    private void startParts(Directories directories) throws IOException {
+    private void startParts(Directories directories, List<Feature> features) throws IOException {
         started.push(
                 DaemonLock.take(
                         directories.run(),
@@ -104,7 +110,10 @@ final class Daemon implements AutoCloseable {
                         "uses " + directories.run(),
                         "set JNVDOCKER_RUN_DIR to another directory"));
         started.push(StateDirectory.take(directories.state()));
-        LiveConfig config = LiveConfig.read(directories);
+        LiveConfig config =
+                LiveConfig.read(
+                        directories,
+                        features.stream().<ConfigTable<?>>map(Feature::table).toList());
         Host host = directories.host();
         takeHost(host, directories.run());
         host.setDriverDirectories(config.driverDirectories());
@@ -121,7 +130,11 @@ final class Daemon implements AutoCloseable {
         LeaseParts.World world =
                 LeaseWorld.of(directories, config, host, nodes, inventory, engine, monitor, edited);
         PodKind podKind = new PodKind(world.processes());
-        LeaseParts parts = LeaseParts.open(world, new MesosKind(world.processes()), podKind);
+        LeaseParts parts =
+                LeaseParts.open(
+                        world,
+                        Stream.concat(features.stream().map(Feature::kind), Stream.of(podKind))
+                                .toArray(HolderKind[]::new));
         PodLeases pods = new PodLeases(parts, world.pace(), podKind);
         started.push(parts);
         started.push(parts.keep(world.pace()));
@@ -153,6 +166,23 @@ final class Daemon implements AutoCloseable {
                                 new DraDriver.Knowledge(host, inventory, cuda, monitor::facts))
                         .start();
         started.push(kubernetes);
+        Installation installation = installation(directories);
+        Core core =
+                new Core(
+                        installation,
+                        config,
+                        directories.socket(),
+                        gpuHost,
+                        cuda,
+                        monitor,
+                        parts,
+                        new NeedsCheck(cuda, monitor::facts),
+                        new ContainerPlanner(nodes, directories.pluginName()));
+        List<Feature.Running> running = new ArrayList<>();
+        for (Feature feature : features) {
+            running.add(feature.start(core));
+            started.push(running.getLast());
+        }
         DriverVolumes driverVolumes =
                 new DriverVolumes(
                         host,
@@ -164,19 +194,8 @@ final class Daemon implements AutoCloseable {
         started.push(PluginServer.listen(plugin, directories.pluginSocket()));
         started.push(EngineWatch.start(engine, parts.reconciler(), parts.refusedStarts()));
         started.push(HistoryKeeper.start(parts.registry(), config::keepHistory, Pace.REAL));
-        CommandParts.Core core =
-                new CommandParts.Core(
-                        directories,
-                        config,
-                        gpuHost,
-                        cuda,
-                        monitor,
-                        engine,
-                        guarded,
-                        parts,
-                        edited);
-        Installation installation = installation(directories);
-        CommandParts commands = new CommandParts(core, installation);
+        CommandParts commands =
+                new CommandParts(core, running, directories, config, engine, guarded, edited);
         started.push(monitor.start());
         IdleKeeper idle = IdleKeeper.start(parts, world, monitor::known, config::idleWarn);
         started.push(idle);
@@ -192,7 +211,6 @@ final class Daemon implements AutoCloseable {
                         new CommandParts.Pods(pods, injection, kubernetes),
                         jobs,
                         reload);
-        MesosCommand mesos = commands.mesos();
         RuntimeHost runtimeHost = commands.runtimeHost(reload);
         RuntimeCommand runtime = commands.runtime(runtimeHost, pods);
         parts.ociKeeper().start(commands.edited(), directories.wake());
@@ -208,12 +226,11 @@ final class Daemon implements AutoCloseable {
                 ClientServer.listen(
                         directories.socket(),
                         config.socketGroup(),
-                        commands.all(start, gpu, jobs, mesos, runtime),
+                        commands.all(start, gpu, jobs, runtime),
                         web);
         started.push(clients);
         onHangUp(reload);
         Thread.ofVirtual().start(runtimeHost::refresh);
-        Thread.ofVirtual().start(mesos::refresh);
     }
 
     private JobCommands jobs(

@@ -1,6 +1,7 @@
 package jnvdocker.daemon;
 
 import jnvdocker.command.caller.Installation;
+import jnvdocker.config.StartException;
 import jnvdocker.doctor.DaemonFacts;
 import jnvdocker.host.Host;
 import jnvdocker.web.ListenAddress;

@@ -1,5 +1,6 @@
 package jnvdocker.daemon;
 
+import jnvdocker.config.StartException;
 import jnvdocker.posix.FileErrors;
 
 import java.io.IOException;

@@ -3,11 +3,13 @@ package jnvdocker.daemon;
 import jnvdocker.command.gpu.view.GpuSettings;
 import jnvdocker.command.runtime.RuntimeCreate;
 import jnvdocker.command.start.StartContainer;
+import jnvdocker.config.ConfigTable;
+import jnvdocker.config.ConfigTables;
+import jnvdocker.config.StartException;
 import jnvdocker.kubernetes.KubernetesPolicy;
 import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.ObserverPolicy;
 import jnvdocker.lease.text.ContainerOwner;
-import jnvdocker.mesos.agent.MesosPolicy;
 import jnvdocker.oci.install.OwnConfig;
 import jnvdocker.oci.spec.GpuWishes;
 import jnvdocker.request.GpuRequest;
@@ -27,9 +29,10 @@ import java.util.Set;
  * The configuration in force, in the parts that others need. It can be read again: each decision is
  * made by the one in force when it begins.
  */
-final class LiveConfig {
+final class LiveConfig implements ConfigTables.Live {
     private final Path file;
     private final boolean named;
+    private final List<ConfigTable<?>> tables;
     private final Optional<ListenAddress> listen;
     private volatile Config config;
     private volatile IgnoredUsers ignored;
@@ -37,20 +40,28 @@ final class LiveConfig {
     /**
      * @param listen the address that counts in place of the configuration's
      */
-    private LiveConfig(Path file, boolean named, Optional<ListenAddress> listen, Config config) {
+    private LiveConfig(
+            Path file,
+            boolean named,
+            List<ConfigTable<?>> tables,
+            Optional<ListenAddress> listen,
+            Config config) {
         this.file = file;
         this.named = named;
+        this.tables = tables;
         this.listen = listen;
         set(config);
     }
 
     /**
+     * @param tables of the features
      * @throws StartException naming the file, the line and the wrong key
      */
-    static LiveConfig read(Directories directories) throws IOException {
+    static LiveConfig read(Directories directories, List<ConfigTable<?>> tables)
+            throws IOException {
         boolean named = directories.configNamed();
-        Config config = Config.read(directories.config(), named);
-        return new LiveConfig(directories.config(), named, directories.listen(), config);
+        Config config = Config.read(directories.config(), named, tables);
+        return new LiveConfig(directories.config(), named, tables, directories.listen(), config);
     }
 
     private void set(Config now) {
@@ -71,7 +82,7 @@ final class LiveConfig {
      */
     synchronized List<Path> reload(Check check) throws IOException {
         try {
-            Config next = Config.read(file, named);
+            Config next = Config.read(file, named, tables);
             check.check(next);
             set(next);
             return new OwnConfig(file).files().stream().filter(Files::exists).toList();
@@ -91,7 +102,7 @@ final class LiveConfig {
      * @throws StartException naming the mistake with which no daemon starts
      */
     void examine() throws IOException {
-        Config.read(file, named);
+        Config.read(file, named, tables);
     }
 
     LeasePolicy policy() {
@@ -158,8 +169,9 @@ final class LiveConfig {
         return config.defaultGpus();
     }
 
-    MesosPolicy mesos() {
-        return config.mesos();
+    @Override
+    public <T> T get(ConfigTable<T> table) {
+        return config.features().get(table);
     }
 
     KubernetesPolicy kubernetes() {

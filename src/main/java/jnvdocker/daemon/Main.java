@@ -6,6 +6,7 @@ import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.Journal;
 import jnvdocker.posix.Posix;
 import jnvdocker.posix.ServiceManager;
+import jnvdocker.process.Processes;
 import jnvdocker.protocol.ExitCode;
 import jnvdocker.proxy.ProxyServer;
 
@@ -85,7 +86,7 @@ public final class Main {
 
     /** Runs until a signal ends the process, or a client stops the daemon. */
     private static void serve(Directories directories, String notifySocket) throws IOException {
-        Daemon daemon = Daemon.start(directories);
+        Daemon daemon = Daemon.start(directories, Features.of(Processes.ofThisMachine()));
         Runtime.getRuntime().addShutdownHook(new Thread(() -> stop(daemon), "stop"));
         new ServiceManager(notifySocket).ready();
         try {

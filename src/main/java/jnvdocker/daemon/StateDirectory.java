@@ -1,6 +1,7 @@
 package jnvdocker.daemon;
 
 import jnvdocker.command.job.Jobs;
+import jnvdocker.config.StartException;
 import jnvdocker.posix.DirectoryLock;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.Posix;

@@ -1,7 +1,7 @@
 /**
- * The daemon: its directories, configuration and sockets, and the wiring of its parts. Start at
- * {@link Daemon}.
+ * The daemon: its directories, sockets and configuration, its features ({@link Features}), and the
+ * wiring of its parts. Start at {@link Daemon}.
  *
- * <p>It has more than 3,000 lines, of which a third is the configuration: only the wiring reads it.
+ * <p>What a feature is does not belong here: the list names each in one line.
  */
 package jnvdocker.daemon;

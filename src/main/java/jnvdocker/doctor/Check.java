@@ -7,10 +7,10 @@ import java.io.IOException;
  *
  * @param name its subject, in a word
  */
-record Check(String name, Query query) {
+public record Check(String name, Query query) {
     /** Every query that it sends to a program or an engine has a time limit. */
     @FunctionalInterface
-    interface Query {
+    public interface Query {
         /**
          * @throws IOException when the check is impossible, which proves nothing about the host
          */

@@ -30,7 +30,7 @@ import java.util.function.Function;
 import java.util.stream.Collectors;
 
 /** Compares the configuration with this host. */
-final class ConfigurationChecks {
+public final class ConfigurationChecks {
     private static final HostNames NAMES = HostNames.ofThisHost();
     private static final Duration LATELY = Duration.ofDays(30);
     private static final int OTHERS_WRITE = 2;
@@ -103,7 +103,7 @@ final class ConfigurationChecks {
      *
      * @param givesNothing picks these ids, given the host's GPUs
      */
-    static void unknown(
+    public static void unknown(
             String key, Host host, Function<List<Gpu>, List<String>> givesNothing, Findings found)
             throws IOException {
         try {

@@ -5,7 +5,6 @@ import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.docker.engine.EngineException;
 import jnvdocker.docker.engine.EngineFacts;
 import jnvdocker.host.Host;
-import jnvdocker.mesos.agent.InstalledDirectories;
 import jnvdocker.oci.install.EngineKind;
 import jnvdocker.oci.install.Registration;
 import jnvdocker.oci.install.RuntimeInstaller;
@@ -28,7 +27,7 @@ final class DockerlessHost {
     private final Leases leases;
     private final RuntimeInstaller runtimes;
     private final KubernetesFacts kubernetes;
-    private final DaemonFacts daemon;
+    private final List<Examined> features;
 
     DockerlessHost(Doctor.Surroundings around) {
         this.host = around.host();
@@ -36,7 +35,7 @@ final class DockerlessHost {
         this.leases = around.leases();
         this.runtimes = around.runtimes();
         this.kubernetes = around.kubernetes();
-        this.daemon = around.daemon();
+        this.features = around.features();
     }
 
     /** An engine that is merely stopped has left containers with claims, or a socket. */
@@ -103,16 +102,23 @@ final class DockerlessHost {
         }
     }
 
-    /** For Mesos tasks, or for containers of engines that have our OCI runtime or CDI devices. */
+    /** For those of a feature, or for containers of engines with our OCI runtime or CDI devices. */
     private boolean isForOthers() throws IOException {
         try {
             List<EngineKind> engines =
                     runtimes.registered().stream().map(Registration::engine).toList();
-            return !engines.contains(EngineKind.DOCKER)
-                    && (!engines.isEmpty()
-                            || InstalledDirectories.read(daemon.state()).isPresent());
+            boolean docker = engines.contains(EngineKind.DOCKER);
+            if (!docker && !engines.isEmpty()) {
+                return true;
+            }
+            for (Examined feature : features) {
+                if (feature.needsNoDocker(docker)) {
+                    return true;
+                }
+            }
+            return false;
         } catch (RefusedException e) {
-            return true; // 'mesos flags' or 'runtime status' reports how to fix a damaged file
+            return true; // 'runtime status' or the feature reports how to fix a damaged file
         }
     }
 }

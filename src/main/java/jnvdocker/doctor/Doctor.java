@@ -4,7 +4,6 @@ import jnvdocker.core.Leases;
 import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.host.Host;
 import jnvdocker.lease.text.ContainerOwner;
-import jnvdocker.mesos.agent.MesosPolicy;
 import jnvdocker.nvml.CudaVersions;
 import jnvdocker.nvml.GpuHealth;
 import jnvdocker.oci.install.RuntimeInstaller;
@@ -50,12 +49,12 @@ public final class Doctor {
             EditedContainers edited,
             GpuHealth health,
             Supplier<GpuRequest> defaultGpus,
-            Supplier<MesosPolicy> mesos,
             RuntimeInstaller runtimes,
             BooleanSupplier cdiNvidia,
             Supplier<Set<ContainerOwner.Trust>> trustedOwners,
             Configuration configuration,
             KubernetesFacts kubernetes,
+            List<Examined> features,
             DaemonFacts daemon) {
         Host host() {
             return gpuHost.host();
@@ -83,32 +82,33 @@ public final class Doctor {
         ConfigurationChecks configuration = new ConfigurationChecks(around);
         StateChecks state = new StateChecks(around);
         UnitCheck units = new UnitCheck(around.daemon(), around.kubernetes()::enabled);
-        MesosCheck mesos = new MesosCheck(around.host(), around.mesos());
         KubernetesCheck kubernetes = new KubernetesCheck(around.host(), around.kubernetes());
-        return List.of(
-                new Check("driver", driver::driver),
-                new Check("gpus", gpus::gpus),
-                new Check("nodes", driver::nodes),
-                new Check("persistence", driver::persistence),
-                new Check("engine", engine::engine),
-                new Check("plugin", engine::plugin),
-                new Check("units", units::findings),
-                new Check("leftovers", containers::leftovers),
-                new Check("others", gpus::others),
-                new Check("files", gpus::files),
-                new Check("runtime", new RuntimeCheck(around)::findings),
-                new Check("proxy", new ProxyCheck(around)::findings),
-                new Check("mesos", mesos::findings),
-                new Check("kubernetes", kubernetes::findings),
-                new Check("configuration", configuration::files),
-                new Check("sharing", configuration::sharing),
-                new Check("cordon", configuration::cordon),
-                new Check("limits", configuration::limits),
-                new Check("claims", containers::claims),
-                new Check("state", state::state),
-                new Check("volume", driver::volume),
-                new Check("registry", state::registry),
+        List<Check> checks = new ArrayList<>();
+        checks.add(new Check("driver", driver::driver));
+        checks.add(new Check("gpus", gpus::gpus));
+        checks.add(new Check("nodes", driver::nodes));
+        checks.add(new Check("persistence", driver::persistence));
+        checks.add(new Check("engine", engine::engine));
+        checks.add(new Check("plugin", engine::plugin));
+        checks.add(new Check("units", units::findings));
+        checks.add(new Check("leftovers", containers::leftovers));
+        checks.add(new Check("others", gpus::others));
+        checks.add(new Check("files", gpus::files));
+        checks.add(new Check("runtime", new RuntimeCheck(around)::findings));
+        checks.add(new Check("proxy", new ProxyCheck(around)::findings));
+        around.features().forEach(feature -> checks.add(feature.check()));
+        checks.add(new Check("kubernetes", kubernetes::findings));
+        checks.add(new Check("configuration", configuration::files));
+        checks.add(new Check("sharing", configuration::sharing));
+        checks.add(new Check("cordon", configuration::cordon));
+        checks.add(new Check("limits", configuration::limits));
+        checks.add(new Check("claims", containers::claims));
+        checks.add(new Check("state", state::state));
+        checks.add(new Check("volume", driver::volume));
+        checks.add(new Check("registry", state::registry));
+        checks.add(
                 new Check("version", found -> found.ok("jnvdocker " + around.daemon().version())));
+        return checks;
     }
 
     /** Returns the findings of all checks, in their order. */

@@ -33,7 +33,7 @@ public record Finding(State state, String what, String remedy) {
     }
 
     /** Returns the failure, without what to do. */
-    static String failure(Exception e) {
+    public static String failure(Exception e) {
         return plain(refusal(e).what());
     }
 

@@ -8,53 +8,53 @@ import java.util.List;
 /**
  * The findings of a check: at least that all is well, unless the check does not concern this host.
  */
-final class Findings {
+public final class Findings {
     private final List<Finding> all = new ArrayList<>();
 
-    List<Finding> all() {
+    public List<Finding> all() {
         return List.copyOf(all);
     }
 
-    boolean isEmpty() {
+    public boolean isEmpty() {
         return all.isEmpty();
     }
 
-    void add(Finding finding) {
+    public void add(Finding finding) {
         all.add(finding);
     }
 
-    void ok(String what) {
+    public void ok(String what) {
         add(new Finding(Finding.State.OK, what, ""));
     }
 
-    void okIfNothingElse(String what) {
+    public void okIfNothingElse(String what) {
         if (all.isEmpty()) {
             ok(what);
         }
     }
 
-    void wrong(String what, String remedy) {
+    public void wrong(String what, String remedy) {
         add(new Finding(Finding.State.WRONG, what, remedy));
     }
 
-    void wrong(Refusal why) {
+    public void wrong(Refusal why) {
         wrong(why.what(), why.remedy().orElse(""));
     }
 
     /** Adds the failure, and what to do if the exception says that. */
-    void wrong(Exception e) {
+    public void wrong(Exception e) {
         wrong(Finding.refusal(e));
     }
 
-    void hint(String what, String remedy) {
+    public void hint(String what, String remedy) {
         add(new Finding(Finding.State.HINT, what, remedy));
     }
 
-    void hint(Refusal why) {
+    public void hint(Refusal why) {
         hint(why.what(), why.remedy().orElse(""));
     }
 
-    void unknown(String why) {
+    public void unknown(String why) {
         add(new Finding(Finding.State.UNKNOWN, why, ""));
     }
 }

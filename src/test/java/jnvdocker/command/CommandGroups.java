@@ -1,14 +1,14 @@
 package jnvdocker.command;
 
 import jnvdocker.command.caller.Installation;
-import jnvdocker.command.complete.Completion;
+import jnvdocker.command.caller.OwnCommands;
 import jnvdocker.command.gpu.GpuCommand;
 import jnvdocker.command.gpu.view.GpuSettings;
 import jnvdocker.command.gpu.view.GpuView;
 import jnvdocker.command.job.JobCommands;
 import jnvdocker.command.k8s.K8sCommand;
-import jnvdocker.command.mesos.MesosCommand;
 import jnvdocker.command.runtime.RuntimeCommand;
+import jnvdocker.mesos.MesosCommand;
 import jnvdocker.posix.Peer;
 import jnvdocker.process.Processes;
 import jnvdocker.protocol.ClientRequest;
@@ -19,6 +19,8 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.TreeMap;
+import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /** Our own commands as they are parsed, without a daemon behind them. */
 public final class CommandGroups {
@@ -44,11 +46,10 @@ public final class CommandGroups {
                     () -> {});
 
     /** The commands are only inspected, so they need nothing. */
-    public static final Map<String, Completion.Group> ALL =
+    public static final Map<String, OwnCommands> ALL =
             new TreeMap<>(
-                    Map.of(
-                            "gpu",
-                            new GpuCommand(
+                    Stream.of(
+                                    new GpuCommand(
                                             new GpuHost(null, null, null, null, null),
                                             null,
                                             null,
@@ -58,14 +59,11 @@ public final class CommandGroups {
                                                     null, null, null, INSTALLATION, null),
                                             new GpuSettings(
                                                     Optional::empty, List::of, () -> false, null),
-                                            new JobCommands(null))
-                                    ::commands,
-                            "k8s",
-                            new K8sCommand(null)::commands,
-                            "mesos",
-                            new MesosCommand(null, INSTALLATION, null, null, null)::commands,
-                            "runtime",
-                            new RuntimeCommand(null, null, null, null, null)::commands));
+                                            new JobCommands(null)),
+                                    new K8sCommand(null),
+                                    new MesosCommand(null, INSTALLATION, null, null, null),
+                                    new RuntimeCommand(null, null, null, null, null))
+                            .collect(Collectors.toMap(OwnCommands::name, it -> it)));
 
     private CommandGroups() {}
 }

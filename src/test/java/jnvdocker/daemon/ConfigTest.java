@@ -7,6 +7,8 @@ import static org.junit.jupiter.api.Assertions.assertTimeoutPreemptively;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.attack.Attack;
+import jnvdocker.config.ConfigTables;
+import jnvdocker.config.StartException;
 import jnvdocker.kubernetes.KubernetesPolicy;
 import jnvdocker.lease.Allowance;
 import jnvdocker.lease.BookingRule;
@@ -38,6 +40,7 @@ import java.nio.file.Path;
 import java.nio.file.attribute.PosixFilePermissions;
 import java.time.Duration;
 import java.util.List;
+import java.util.Map;
 import java.util.Optional;
 import java.util.OptionalInt;
 import java.util.Set;
@@ -61,7 +64,6 @@ class ConfigTest {
                     List.of(),
                     List.of(),
                     false,
-                    new MesosPolicy(List.of(), Duration.ofSeconds(30)),
                     true,
                     new RuntimePolicy(
                             false,
@@ -80,7 +82,11 @@ class ConfigTest {
                             Path.of("/var/lib/kubelet"),
                             true,
                             List.of(),
-                            Optional.empty()));
+                            Optional.empty()),
+                    new ConfigTables(
+                            Map.of(
+                                    MesosPolicy.TABLE,
+                                    new MesosPolicy(List.of(), Duration.ofSeconds(30)))));
 
     @TempDir Path directory;
 
@@ -150,7 +156,6 @@ class ConfigTest {
                         List.of(Path.of("/etc/jnvdocker/notify.d")),
                         List.of("lab1", "alice@lab2.example"),
                         true,
-                        new MesosPolicy(List.of("0", "GPU-5c1a2006"), Duration.ofSeconds(40)),
                         false,
                         new RuntimePolicy(
                                 true,
@@ -174,7 +179,13 @@ class ConfigTest {
                                 Optional.of(
                                         new KubernetesPolicy.Cluster(
                                                 Path.of("/etc/jnvdocker/kubeconfig"),
-                                                Optional.of("gpu-3"))))),
+                                                Optional.of("gpu-3")))),
+                        new ConfigTables(
+                                Map.of(
+                                        MesosPolicy.TABLE,
+                                        new MesosPolicy(
+                                                List.of("0", "GPU-5c1a2006"),
+                                                Duration.ofSeconds(40))))),
                 parse(
                         """
                         # The lab's policy
@@ -236,7 +247,7 @@ class ConfigTest {
     void listsAndRangesOfGpusMeanEachOfThem() throws StartException {
         Config config = parse("cordon = ['2,4-6']\nmesos.gpus = ['0-1', '3']");
         assertEquals(List.of("2", "4", "5", "6"), config.policy().cordon());
-        assertEquals(List.of("0", "1", "3"), config.mesos().gpus());
+        assertEquals(List.of("0", "1", "3"), config.features().get(MesosPolicy.TABLE).gpus());
     }
 
     @Test
@@ -439,15 +450,16 @@ class ConfigTest {
 
     @Test
     void fileThatNeedNotBeThereIsTheDefault() throws IOException {
-        assertEquals(List.of(), Config.read(directory.resolve("none.toml"), false).ignore());
-        assertThrows(IOException.class, () -> Config.read(directory.resolve("none.toml"), true));
+        assertEquals(List.of(), TestingConfig.read(directory.resolve("none.toml"), false).ignore());
+        assertThrows(
+                IOException.class, () -> TestingConfig.read(directory.resolve("none.toml"), true));
     }
 
     @Test
     void fileIsReadWhetherItIsNamedOrNot() throws IOException {
         Path file = Files.writeString(directory.resolve("config.toml"), "socket_group = 'lab'");
-        assertEquals("lab", Config.read(file, false).socketGroup());
-        assertEquals("lab", Config.read(file, true).socketGroup());
+        assertEquals("lab", TestingConfig.read(file, false).socketGroup());
+        assertEquals("lab", TestingConfig.read(file, true).socketGroup());
     }
 
     @Test
@@ -461,13 +473,13 @@ class ConfigTest {
                 beside.resolve("a.toml"), "default_gpus = 2\n[runtime]\nimage_need = 'none'\n");
         Files.writeString(beside.resolve("c.toml~"), "default_gpus = 9\n");
         Files.writeString(beside.resolve(".d.toml"), "default_gpus = 9\n");
-        Config config = Config.read(file, true);
+        Config config = TestingConfig.read(file, true);
         assertEquals(new GpuRequest.Count(3), config.defaultGpus());
         assertEquals(Duration.ofHours(1), longestWait(config));
         assertTrue(config.runtime().imagesGetNone());
         assertEquals(new GpuRequest.Count(1), config.runtime().allMeans());
         Files.delete(file);
-        assertEquals(new GpuRequest.Count(3), Config.read(file, false).defaultGpus());
+        assertEquals(new GpuRequest.Count(3), TestingConfig.read(file, false).defaultGpus());
         Files.writeString(beside.resolve("a.toml"), "\nlimits.'*'.max_wait = 1\n");
         assertEquals(
                 beside.resolve("a.toml") + ":2: limits.*.max_wait = ",
@@ -478,7 +490,7 @@ class ConfigTest {
         return assertTimeoutPreemptively(
                 Duration.ofSeconds(30),
                 () ->
-                        assertThrows(FailedException.class, () -> Config.read(file, false))
+                        assertThrows(FailedException.class, () -> TestingConfig.read(file, false))
                                 .getMessage());
     }
 
@@ -676,7 +688,7 @@ class ConfigTest {
         Path beside = Files.createDirectory(directory.resolve("config.d"));
         Files.writeString(file, "[limits]\nalice = { gpus = 1, max_wait = '1h' }\n");
         Files.writeString(beside.resolve("a.toml"), "[limits]\n'*' = { gpus = 3 }\n");
-        Allowance alice = allowance(Config.read(file, true), "alice");
+        Allowance alice = allowance(TestingConfig.read(file, true), "alice");
         assertEquals(3, alice.gpus().get().limit());
         assertEquals(Duration.ofHours(1), alice.waits().get().limit());
     }
@@ -745,7 +757,7 @@ class ConfigTest {
     void fileThatIsNotUtf8IsNamed() throws IOException {
         Path file = directory.resolve("latin1");
         Files.write(file, "# Gerät".getBytes(StandardCharsets.ISO_8859_1));
-        var error = assertThrows(StartException.class, () -> Config.read(file, true));
+        var error = assertThrows(StartException.class, () -> TestingConfig.read(file, true));
         assertTrue(error.getMessage().startsWith(file + " is not UTF-8"), error.toString());
     }
 

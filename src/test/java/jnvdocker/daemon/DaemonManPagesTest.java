@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertThrows;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.config.StartException;
 import jnvdocker.manual.ManPages;
 import jnvdocker.protocol.ExitCode;
 

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertNotEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.config.StartException;
 import jnvdocker.lease.Allowance;
 import jnvdocker.lease.Owner;
 import jnvdocker.manual.ConfigTemplate;

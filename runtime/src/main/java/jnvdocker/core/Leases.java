@@ -434,6 +434,11 @@ public final class Leases {
         return registry.timeline();
     }
 
+    /** What else keeps a lease's holder, in whole sentences for people; empty if nothing does. */
+    public Optional<String> keptBy(Lease lease) {
+        return evidence.kind(lease).keptBy(lease);
+    }
+
     /**
      * The evidence that keeps a lease alive, for people: {@code its first process (pid 4711) runs}.
      */

@@ -102,6 +102,11 @@ public interface HolderKind {
         return "not known to run";
     }
 
+    /** Says in whole sentences what else keeps a holder, for people; empty if nothing does. */
+    default Optional<String> keptBy(Lease lease) {
+        return Optional.empty();
+    }
+
     /** Returns a note about a running holder for tables; empty if there is none. */
     default String note(Lease lease) {
         return "";

@@ -20,7 +20,6 @@ import jnvdocker.lease.Lease;
 import jnvdocker.lease.RefusedStart;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.lease.UnmanagedUses;
-import jnvdocker.mesos.agent.MesosKind;
 import jnvdocker.registry.ClaimFiles;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.registry.LedgerCheck;
@@ -36,6 +35,7 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
+import java.util.stream.Stream;
 
 /**
  * The conditions that a simulated world must always meet. It knows which container has which GPU's
@@ -282,7 +282,8 @@ final class ModelCheck {
                         world.machine,
                         world.machine.bootId(),
                         world.machine.state(),
-                        List.of(new MesosKind(world.machine), new PodKind(world.machine)));
+                        Stream.concat(Stream.of(new PodKind(world.machine)), world.kinds().stream())
+                                .toList());
         List<Gpu> gpus = world.gpus();
         Holdings holdings = registry.holdings();
         UnmanagedScan unmanagedScan =

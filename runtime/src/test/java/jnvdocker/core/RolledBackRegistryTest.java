@@ -21,7 +21,6 @@ import jnvdocker.lease.Owner;
 import jnvdocker.lease.Request;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.posix.ProcessId;
-import jnvdocker.process.AllowedDevices;
 import jnvdocker.registry.ClaimFiles;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuUse;
@@ -41,7 +40,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.TreeSet;
 
 /** A registry that is older than the running containers, in the boot that they were started in. */
 class RolledBackRegistryTest extends SimulatedWorldTest {
@@ -87,27 +85,6 @@ class RolledBackRegistryTest extends SimulatedWorldTest {
         assertEquals(Optional.empty(), lease(older));
         assertRefused(older);
         world.check();
-    }
-
-    @Test
-    void leaseThatHasEndedGivesWayToAMesosTask() throws IOException {
-        SimulatedContainer older = run();
-        int minor = older.settings.minors().getFirst();
-        world.disk.backUp();
-        stop(older);
-        ProcessId task = world.machine.spawn();
-        world.machine.allowed.add(
-                new AllowedDevices(
-                        "/sys/fs/cgroup/devices/mesos/0a0a0a0a-0a0a-0a0a-0a0a-0a0a0a0a0a0a",
-                        new TreeSet<>(List.of(minor)),
-                        task));
-        putBack();
-        assertEquals(
-                List.of(task),
-                world.daemon.parts().registry().live().stream()
-                        .map(lease -> lease.holder().process())
-                        .toList());
-        assertRefused(older);
     }
 
     @Test

@@ -5,6 +5,7 @@ import jnvdocker.core.SimulatedEngine.Event;
 import jnvdocker.core.SimulatedEngine.Mood;
 import jnvdocker.decision.DecisionLog;
 import jnvdocker.holder.ContainerEngine;
+import jnvdocker.holder.HolderKind;
 import jnvdocker.holder.Pace;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.GpuTroubles;
@@ -13,7 +14,6 @@ import jnvdocker.kubernetes.PodLeases;
 import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Origin;
-import jnvdocker.mesos.agent.MesosKind;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.recovery.Reconciler;
@@ -37,6 +37,7 @@ import java.util.Random;
 import java.util.Set;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
+import java.util.stream.Stream;
 
 /**
  * The real parts that give out GPUs, in a simulated world. Work that the daemon does by itself, on
@@ -72,6 +73,11 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
 
         /** The pods that a kubelet lists, by the UUIDs of their GPUs. */
         Map<String, Set<Origin.Pod>> pods();
+
+        /** The kinds of holders that other modules know. */
+        default List<HolderKind> kinds() {
+            return List.of();
+        }
 
         /** The current configuration. */
         LeasePolicy policy();
@@ -197,7 +203,12 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
                             new SimulatedPace(),
                             world.groups(),
                             new DecisionLog(Optional.empty()));
-            parts = Optional.of(LeaseParts.open(its, new MesosKind(machine), kind));
+            parts =
+                    Optional.of(
+                            LeaseParts.open(
+                                    its,
+                                    Stream.concat(Stream.of(kind), world.kinds().stream())
+                                            .toArray(HolderKind[]::new)));
             pods = Optional.of(new PodLeases(parts(), its.pace(), kind));
             pods().report().restore(world.pods());
             parts().ociKeeper().remember();

@@ -4,6 +4,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.core.SimulatedClients.RunOptions;
 import jnvdocker.core.SimulatedContainer.State;
+import jnvdocker.holder.HolderKind;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
@@ -12,6 +13,7 @@ import jnvdocker.lease.Lease;
 import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.Origin;
 import jnvdocker.posix.ProcessId;
+import jnvdocker.process.Processes;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuUses;
@@ -27,6 +29,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.stream.Stream;
 
 /**
@@ -42,6 +45,7 @@ final class SimulatedWorld
     final Path state;
     final SimulatedDisk disk;
     final SimulatedMachine machine;
+    private final List<HolderKind> kinds;
     final SimulatedGpus gpus = new SimulatedGpus();
     final SimulatedDaemon daemon;
     final List<SimulatedEngine> engines;
@@ -72,9 +76,17 @@ final class SimulatedWorld
     private SimulatedEngine engine;
 
     SimulatedWorld(Path state) throws IOException {
+        this(state, _ -> List.of());
+    }
+
+    /**
+     * @param kinds of holders that other modules know
+     */
+    SimulatedWorld(Path state, Function<Processes, List<HolderKind>> kinds) throws IOException {
         this.state = state;
         this.disk = new SimulatedDisk(state);
         this.machine = new SimulatedMachine(state, this::moment);
+        this.kinds = kinds.apply(machine);
         this.daemon = new SimulatedDaemon(state, machine, this);
         this.engines =
                 List.of(
@@ -84,6 +96,11 @@ final class SimulatedWorld
         daemon.start();
         engine.begin(true);
         daemon.watch();
+    }
+
+    @Override
+    public List<HolderKind> kinds() {
+        return kinds;
     }
 
     /** Whoever has GPUs, and the party for which the holder has them. */

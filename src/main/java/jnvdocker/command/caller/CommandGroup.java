@@ -30,10 +30,7 @@ import java.util.Set;
 import java.util.regex.Matcher;
 import java.util.regex.Pattern;
 
-/**
- * The common part of the groups of our own commands: {@code gpu}, {@code k8s}, {@code mesos} and
- * {@code runtime}.
- */
+/** The common part of the groups of our own commands ({@link OwnCommands}). */
 public final class CommandGroup {
     private static final String STOP = "'docker stop CONTAINER', or 'jnvdocker gpu cancel JOB'";
     private static final String WAIT = "'jnvdocker run --gpu-wait', or queue";

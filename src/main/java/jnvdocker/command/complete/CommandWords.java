@@ -14,7 +14,7 @@ import java.util.Optional;
 import java.util.Set;
 
 /**
- * The words typed behind {@code gpu}, {@code k8s}, {@code mesos} or {@code runtime}, read as
+ * The words typed behind {@code gpu}, {@code runtime} or another group of our own commands, read as
  * picocli does.
  */
 final class CommandWords {

@@ -1,5 +1,6 @@
 package jnvdocker.command.complete;
 
+import jnvdocker.command.caller.OwnCommands;
 import jnvdocker.docker.cli.DockerCommandLine;
 import jnvdocker.docker.cli.WordPlace;
 import jnvdocker.protocol.ClientConnection;
@@ -26,21 +27,15 @@ public final class Completion {
     private static final Logger LOG = LoggerFactory.getLogger(Completion.class);
 
     private final Values values;
-    private final Map<String, Group> groups;
+    private final Map<String, OwnCommands> groups;
     private final Map<String, String> options;
 
-    /** A group of our own commands. */
-    @FunctionalInterface
-    public interface Group {
-        /** The commands, not to be run. */
-        CommandLine commands(ClientRequest request, ClientConnection client);
-    }
-
     /**
-     * @param groups in the order of their names in the answer
+     * @param groups by their names, in the order of the answer
      * @param options what docker's run and create get from us, by name, with descriptions
      */
-    public Completion(Visible visible, Map<String, Group> groups, Map<String, String> options) {
+    public Completion(
+            Visible visible, Map<String, OwnCommands> groups, Map<String, String> options) {
         this.values = new Values(visible);
         this.groups = groups;
         this.options = options;

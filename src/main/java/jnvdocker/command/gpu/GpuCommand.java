@@ -4,6 +4,7 @@ import jnvdocker.command.caller.Caller;
 import jnvdocker.command.caller.CommandGroup;
 import jnvdocker.command.caller.CommandOutcome;
 import jnvdocker.command.caller.Installation;
+import jnvdocker.command.caller.OwnCommands;
 import jnvdocker.command.complete.Visible;
 import jnvdocker.command.gpu.change.GpuBook;
 import jnvdocker.command.gpu.change.GpuCordon;
@@ -66,7 +67,7 @@ import java.util.function.Supplier;
 /**
  * {@code jnvdocker gpu …}: shows the GPUs of this host, their holders, and our records about them.
  */
-public final class GpuCommand {
+public final class GpuCommand implements OwnCommands {
     private final GpuHost gpuHost;
     private final CudaVersions cuda;
     private final DockerEngine engine;
@@ -110,7 +111,7 @@ public final class GpuCommand {
             synopsisSubcommandLabel = "COMMAND")
     private static final class Gpu extends CommandGroup.Root {}
 
-    /** Returns the commands for inspection only: they must not be run. */
+    @Override
     public CommandLine commands(ClientRequest request, ClientConnection client) {
         return new Call(List.of(), request, client).commands(Optional.empty());
     }
@@ -120,9 +121,12 @@ public final class GpuCommand {
         return Visible.of(gpuHost.host(), leases);
     }
 
-    /**
-     * @param arguments the arguments after {@code gpu}
-     */
+    @Override
+    public String name() {
+        return "gpu";
+    }
+
+    @Override
     public void run(List<String> arguments, ClientRequest request, ClientConnection client)
             throws IOException, RefusedException {
         switch (new Call(arguments, request, client).execute()) {

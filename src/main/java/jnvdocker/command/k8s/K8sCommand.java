@@ -1,6 +1,7 @@
 package jnvdocker.command.k8s;
 
 import jnvdocker.command.caller.CommandGroup;
+import jnvdocker.command.caller.OwnCommands;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
 
@@ -11,7 +12,7 @@ import java.io.IOException;
 import java.util.List;
 
 /** {@code jnvdocker k8s …}: prints the labels of this node for Kubernetes. */
-public final class K8sCommand {
+public final class K8sCommand implements OwnCommands {
     private final NodeFacts facts;
 
     public K8sCommand(NodeFacts facts) {
@@ -24,15 +25,18 @@ public final class K8sCommand {
             synopsisSubcommandLabel = "COMMAND")
     private static final class K8s extends CommandGroup.Root {}
 
-    /**
-     * @param arguments the arguments after {@code k8s}
-     */
+    @Override
+    public String name() {
+        return "k8s";
+    }
+
+    @Override
     public void run(List<String> arguments, ClientRequest request, ClientConnection client)
             throws IOException {
         CommandGroup.execute(commands(request, client), arguments, client);
     }
 
-    /** The commands that people type. */
+    @Override
     public CommandLine commands(ClientRequest request, ClientConnection client) {
         return CommandGroup.of(
                 new CommandLine(new K8s()).addSubcommand(new K8sLabels(facts)), request);

@@ -1,6 +1,7 @@
 package jnvdocker.command.runtime;
 
 import jnvdocker.command.caller.CommandGroup;
+import jnvdocker.command.caller.OwnCommands;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.screen.Screen;
@@ -13,7 +14,7 @@ import java.io.IOException;
 import java.util.List;
 
 /** {@code jnvdocker runtime …}: has engines call our OCI runtime, and answers its questions. */
-public final class RuntimeCommand {
+public final class RuntimeCommand implements OwnCommands {
     private final RuntimeHost host;
     private final RuntimeCreate create;
     private final RuntimeExec exec;
@@ -47,9 +48,12 @@ public final class RuntimeCommand {
             synopsisSubcommandLabel = "COMMAND")
     private static final class Runtime extends CommandGroup.Root {}
 
-    /**
-     * @param arguments the arguments after {@code runtime}
-     */
+    @Override
+    public String name() {
+        return "runtime";
+    }
+
+    @Override
     public void run(List<String> arguments, ClientRequest request, ClientConnection client)
             throws IOException, RefusedException {
         switch (arguments.isEmpty() ? "" : arguments.getFirst()) {
@@ -61,7 +65,7 @@ public final class RuntimeCommand {
         }
     }
 
-    /** The commands that people type. */
+    @Override
     public CommandLine commands(ClientRequest request, ClientConnection client) {
         CommandLine runtime =
                 new CommandLine(new Runtime())

@@ -44,7 +44,6 @@ import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Request;
 import jnvdocker.lease.TestingLeases;
-import jnvdocker.mesos.agent.MesosPolicy;
 import jnvdocker.nvml.CudaVersions;
 import jnvdocker.nvml.GpuHealth;
 import jnvdocker.nvml.GpuPair;
@@ -435,7 +434,6 @@ class JsonDocumentsTest {
                                 EditedContainers.in(directory.resolve("markers")),
                                 GpuHealth.keptIn(state.resolve("gpu-errors"), "a boot"),
                                 GpuRequest.All::new,
-                                () -> new MesosPolicy(List.of(), MesosPolicy.WAIT),
                                 new RuntimeInstaller(
                                         directory,
                                         new RuntimeInstaller.Place(
@@ -447,6 +445,7 @@ class JsonDocumentsTest {
                                 Set::of,
                                 () -> {},
                                 TestingKubernetes.none(directory),
+                                List.of(),
                                 new DaemonFacts(
                                         false,
                                         "0.2.0",

@@ -17,6 +17,7 @@ import com.tngtech.archunit.lang.syntax.ArchRuleDefinition;
 
 import jnr.posix.POSIX;
 
+import jnvdocker.feature.Feature;
 import jnvdocker.host.Gpu;
 import jnvdocker.keeper.Keeper;
 import jnvdocker.lease.Verdict;
@@ -54,11 +55,11 @@ class ArchitectureTest {
             volume.files volume volume.plugin
             wire program request container use lease lease.text registry
             holder decision keeper recovery supply grant claim oci.lease core idle kubernetes
-            docker.cli docker.engine oci.root oci.spec oci.refuse oci.install mesos.agent mesos.launch
-            protocol screen web page upkeep doctor
+            docker.cli docker.engine oci.root oci.spec oci.refuse oci.install
+            config protocol screen web page upkeep doctor
             command.caller command.start command.complete command.hosts command.job
             command.gpu.view command.gpu.history command.gpu.show command.gpu.change command.gpu
-            command.mesos command.runtime command.k8s command
+            command.runtime command.k8s command feature mesos.agent mesos.launch mesos
             metrics rest kubelet dra notify proxy daemon
             """
                     .lines()
@@ -89,6 +90,38 @@ class ArchitectureTest {
             }
         }
         assertEquals(Set.of(), wrong);
+    }
+
+    /** Each is in a directory of its own, which can be deleted with its line in the list. */
+    @Test
+    void onlyTheListNamesAFeature() {
+        Set<String> naming = new TreeSet<>();
+        Set<String> features = new TreeSet<>();
+        for (JavaClass each : OURS) {
+            if (each.isAssignableTo(Feature.class) && !each.isInterface()) {
+                features.add(each.getPackageName());
+            }
+        }
+        for (JavaClass each : OURS) {
+            for (Dependency dependency : each.getDirectDependenciesFromSelf()) {
+                String target = dependency.getTargetClass().getPackageName();
+                for (String feature : features) {
+                    if (isIn(feature, target) && !isIn(feature, each.getPackageName())) {
+                        naming.add(each.getName() + " -> " + feature);
+                    }
+                }
+            }
+        }
+        assertEquals(
+                features.stream()
+                        .map(feature -> "jnvdocker.daemon.Features -> " + feature)
+                        .collect(Collectors.toSet()),
+                naming);
+        assertTrue(features.contains("jnvdocker.mesos"), features::toString);
+    }
+
+    private static boolean isIn(String feature, String name) {
+        return name.equals(feature) || name.startsWith(feature + ".");
     }
 
     private static int place(JavaClass each) {
@@ -317,6 +350,7 @@ class ArchitectureTest {
                     "HolderStops",
                     "HostPaths",
                     "LeaseParts",
+                    "MesosFeature",
                     "OciKeeper",
                     "Pace",
                     "PluginCalls",

@@ -25,7 +25,6 @@ import jnvdocker.lease.Share;
 import jnvdocker.lease.Tenure;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.lease.text.NodeText;
-import jnvdocker.mesos.agent.RunningAgent;
 import jnvdocker.registry.PastLeases;
 import jnvdocker.request.GpuResolver;
 import jnvdocker.request.MemorySize;
@@ -148,24 +147,8 @@ public final class GpuWhy extends ShowCommand {
         leases.claims().refusedStarts().stream()
                 .filter(refused -> isOf(refused, status.gpu()))
                 .forEach(refused -> sentences.add(Explanation.refused(refused)));
-        status.lease().flatMap(GpuWhy::absentAgent).ifPresent(sentences::add);
+        status.lease().flatMap(leases::keptBy).ifPresent(sentences::add);
         return sentences;
-    }
-
-    /**
-     * Returns the reason why a Mesos task keeps its GPUs while its agent is down: even if the task
-     * has ended, its executor runs until it has notified the agent. Empty for other leases, and as
-     * long as any agent runs on this host.
-     */
-    private static Optional<String> absentAgent(Lease lease) {
-        return lease.claim().origin().task().isPresent() && RunningAgent.all().isEmpty()
-                ? Optional.of(
-                        "No Mesos agent runs on this host. Even if the task has ended, its"
-                                + " executor keeps the GPUs until the agent is back, or for the"
-                                + " agent's --recovery_timeout (15 minutes by default). If the"
-                                + " agent will not come back, root can end it with: kill "
-                                + lease.holder().process().pid())
-                : Optional.empty();
     }
 
     /** Returns an empty line and a table of leases that have ended; nothing without one. */

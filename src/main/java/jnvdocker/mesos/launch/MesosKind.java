@@ -1,4 +1,4 @@
-package jnvdocker.mesos.agent;
+package jnvdocker.mesos.launch;
 
 import jnvdocker.holder.GroupKind;
 import jnvdocker.host.DeviceMajors;
@@ -8,6 +8,7 @@ import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Holder;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
+import jnvdocker.mesos.agent.RunningAgent;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.AllowedDevices;
@@ -130,6 +131,22 @@ public final class MesosKind extends GroupKind {
                         e);
             }
         }
+    }
+
+    /**
+     * A task keeps its GPUs while its agent is down: even if the task has ended, its executor runs
+     * until it has notified the agent. That does not matter as long as any agent runs on this host.
+     */
+    @Override
+    public Optional<String> keptBy(Lease lease) {
+        return RunningAgent.all().isEmpty()
+                ? Optional.of(
+                        "No Mesos agent runs on this host. Even if the task has ended, its"
+                                + " executor keeps the GPUs until the agent is back, or for the"
+                                + " agent's --recovery_timeout (15 minutes by default). If the"
+                                + " agent will not come back, root can end it with: kill "
+                                + lease.holder().process().pid())
+                : Optional.empty();
     }
 
     /**

@@ -6,6 +6,7 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.attack.Attack;
 import jnvdocker.grant.Waiting;
+import jnvdocker.holder.HolderKind;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
@@ -16,9 +17,10 @@ import jnvdocker.lease.Origin;
 import jnvdocker.lease.Request;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.lease.text.LeaseText;
-import jnvdocker.mesos.agent.MesosKind;
+import jnvdocker.mesos.launch.MesosKind;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.AllowedDevices;
+import jnvdocker.process.Processes;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.words.RefusedException;
 
@@ -51,6 +53,11 @@ class MesosLeasesTest extends SimulatedWorldTest {
 
     @TempDir Path devices;
     private ProcessId helper;
+
+    @Override
+    List<HolderKind> kinds(Processes processes) {
+        return List.of(new MesosKind(processes));
+    }
 
     @BeforeEach
     void open() throws IOException {
@@ -240,6 +247,39 @@ class MesosLeasesTest extends SimulatedWorldTest {
         assertEquals(claim.gpus(), lease.claim().gpus());
         assertTrue(lease.claim().origin() instanceof Origin.EngineContainer);
         assertTrue(Files.readString(devices.resolve("devices.deny")).startsWith("c 195:"));
+    }
+
+    /** The same, for a container that is started again when a task runs. */
+    @Test
+    void leaseThatHasEndedGivesWayToATask() throws IOException {
+        assertTrue(
+                world.clients.run(
+                        new SimulatedClients.RunOptions(
+                                new GpuRequest.Devices(List.of("1")), false, true, false, false)));
+        SimulatedContainer older = world.engine().containers.getLast();
+        int minor = older.settings.minors().getFirst();
+        world.disk.backUp();
+        world.engine().stop(older, false, false);
+        world.machine.pass(Duration.ofSeconds(11));
+        world.daemonSteps.sweep();
+        assertEquals(List.of(), leases().live());
+        ProcessId task = world.machine.spawn();
+        world.machine.allowed.add(
+                new AllowedDevices(
+                        "/sys/fs/cgroup/devices/mesos/0a0a0a0a-0a0a-0a0a-0a0a-0a0a0a0a0a0a",
+                        new TreeSet<>(List.of(minor)),
+                        task));
+        world.daemonSteps.kill();
+        world.disk.restoreBackup();
+        world.forgetLeases();
+        world.daemonSteps.start();
+        assertEquals(
+                List.of(task),
+                world.daemon.parts().registry().live().stream()
+                        .map(lease -> lease.holder().process())
+                        .toList());
+        Optional<String> error = world.engine().start(older, false);
+        assertTrue(error.orElse("granted").startsWith("GPU 1 ("), error::toString);
     }
 
     @Test

@@ -1,8 +1,7 @@
-package jnvdocker.command.mesos;
+package jnvdocker.mesos.launch;
 
 import jnvdocker.command.caller.Caller;
 import jnvdocker.container.ContainerPlanner;
-import jnvdocker.mesos.launch.LaunchInfo;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.Processes;
 import jnvdocker.protocol.ClientConnection;
@@ -28,8 +27,8 @@ import java.util.Set;
  * </ul>
  */
 public final class MesosTaskLaunch {
-    static final String WORD = "launch-task";
-    static final String SESSION = "launch-session";
+    public static final String WORD = "launch-task";
+    public static final String SESSION = "launch-session";
 
     private final ServedVolumes volumes;
     private final Processes processes = Processes.ofThisMachine();
@@ -42,7 +41,7 @@ public final class MesosTaskLaunch {
      * @param words the last one is the launch info, which is printed only if it changes; for a
      *     session, the word before is a process in the container
      */
-    void run(List<String> words, ClientRequest request, ClientConnection client)
+    public void run(List<String> words, ClientRequest request, ClientConnection client)
             throws IOException, RefusedException {
         MesosLaunch.refuseOthersThanAgents(request);
         boolean session = words.getFirst().equals(SESSION);

@@ -1,5 +1,9 @@
 package jnvdocker.mesos.agent;
 
+import jnvdocker.config.ConfigFile;
+import jnvdocker.config.ConfigTable;
+import jnvdocker.config.ConfigValues;
+import jnvdocker.config.StartException;
 import jnvdocker.host.Gpu;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.request.GpuResolver;
@@ -26,8 +30,19 @@ public record MesosPolicy(List<String> gpus, Duration patience) {
      */
     public static final Span.Limits WAITS = new Span.Limits(Duration.ZERO, Duration.ofSeconds(45));
 
+    /** The table {@code [mesos]} of the configuration. */
+    public static final ConfigTable<MesosPolicy> TABLE =
+            new ConfigTable<>("mesos", MesosPolicy::read);
+
     public MesosPolicy {
         gpus = List.copyOf(gpus);
+    }
+
+    private static MesosPolicy read(ConfigFile written) throws StartException {
+        String besides = "and keep well below the agent's --executor_registration_timeout";
+        return new MesosPolicy(
+                ConfigValues.gpuIds(written.at("gpus")),
+                ConfigValues.span(written.at("wait"), WAITS, besides).orElse(WAIT));
     }
 
     /** Whether tasks may get some GPUs only, whatever the host has. */

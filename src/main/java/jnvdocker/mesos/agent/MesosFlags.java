@@ -1,11 +1,8 @@
-package jnvdocker.command.mesos;
+package jnvdocker.mesos.agent;
 
 import jnvdocker.command.caller.Caller;
 import jnvdocker.command.caller.CommandOutcome;
 import jnvdocker.command.caller.OwnCommand;
-import jnvdocker.mesos.agent.AgentFlags;
-import jnvdocker.mesos.agent.InstalledDirectories;
-import jnvdocker.mesos.agent.LauncherDirectory;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.words.RefusedException;
 
@@ -36,7 +33,7 @@ import java.util.Optional;
             "Leave docker out of the agent's --containerizers: otherwise an agent with these flags"
                     + " exits at startup on a host with NVML."
         })
-final class MesosFlags extends OwnCommand {
+public final class MesosFlags extends OwnCommand {
     private final AgentHost host;
     private final Path state;
     private final ClientRequest request;
@@ -85,7 +82,7 @@ final class MesosFlags extends OwnCommand {
     /**
      * @param state the directory in which {@code mesos install} keeps its settings
      */
-    MesosFlags(AgentHost host, Path state, ClientRequest request) {
+    public MesosFlags(AgentHost host, Path state, ClientRequest request) {
         this.host = host;
         this.state = state;
         this.request = request;

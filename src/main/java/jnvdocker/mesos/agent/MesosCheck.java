@@ -1,28 +1,29 @@
-package jnvdocker.doctor;
+package jnvdocker.mesos.agent;
 
+import jnvdocker.doctor.ConfigurationChecks;
+import jnvdocker.doctor.Finding;
+import jnvdocker.doctor.Findings;
 import jnvdocker.host.Host;
-import jnvdocker.mesos.agent.MesosPolicy;
-import jnvdocker.mesos.agent.RunningAgent;
 import jnvdocker.words.Quote;
 
 import java.io.IOException;
 import java.util.function.Supplier;
 
 /** Checks the Mesos agents of this host, and whether their tasks get GPUs from us. */
-final class MesosCheck {
+public final class MesosCheck {
     private static final String FLAGS =
             "start it with the flags that 'jnvdocker mesos flags' prints";
 
     private final Host host;
     private final Supplier<MesosPolicy> policy;
 
-    MesosCheck(Host host, Supplier<MesosPolicy> policy) {
+    public MesosCheck(Host host, Supplier<MesosPolicy> policy) {
         this.host = host;
         this.policy = policy;
     }
 
     /** Without an agent, only the configuration is checked. */
-    void findings(Findings found) throws IOException {
+    public void findings(Findings found) throws IOException {
         for (RunningAgent agent : RunningAgent.all()) {
             Findings its = new Findings();
             describe(agent, its);

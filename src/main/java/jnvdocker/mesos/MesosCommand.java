@@ -1,9 +1,15 @@
-package jnvdocker.command.mesos;
+package jnvdocker.mesos;
 
 import jnvdocker.command.caller.CommandGroup;
 import jnvdocker.command.caller.Installation;
+import jnvdocker.command.caller.OwnCommands;
+import jnvdocker.mesos.agent.AgentHost;
 import jnvdocker.mesos.agent.InstalledDirectories;
 import jnvdocker.mesos.agent.LauncherDirectory;
+import jnvdocker.mesos.agent.MesosFlags;
+import jnvdocker.mesos.agent.MesosInstall;
+import jnvdocker.mesos.launch.MesosLaunch;
+import jnvdocker.mesos.launch.MesosTaskLaunch;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
@@ -21,7 +27,7 @@ import java.util.List;
 import java.util.Optional;
 
 /** {@code jnvdocker mesos …}: lets the tasks of a Mesos agent get GPUs from us. */
-public final class MesosCommand {
+public final class MesosCommand implements OwnCommands {
     private static final Logger LOG = LoggerFactory.getLogger(MesosCommand.class);
 
     private final AgentHost host;
@@ -74,9 +80,12 @@ public final class MesosCommand {
         }
     }
 
-    /**
-     * @param arguments the arguments after {@code mesos}
-     */
+    @Override
+    public String name() {
+        return "mesos";
+    }
+
+    @Override
     public void run(List<String> arguments, ClientRequest request, ClientConnection client)
             throws IOException, RefusedException {
         switch (arguments.isEmpty() ? "" : arguments.getFirst()) {
@@ -87,7 +96,7 @@ public final class MesosCommand {
         }
     }
 
-    /** The commands that people type. */
+    @Override
     public CommandLine commands(ClientRequest request, ClientConnection client) {
         CommandLine mesos =
                 new CommandLine(new Mesos())

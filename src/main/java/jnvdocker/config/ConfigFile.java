@@ -1,4 +1,4 @@
-package jnvdocker.daemon;
+package jnvdocker.config;
 
 import jnvdocker.words.Quote;
 import jnvdocker.words.Refusal;
@@ -25,7 +25,7 @@ import java.util.TreeSet;
 /**
  * The configuration as written, in one file or several: the values of its keys, and their lines.
  */
-final class ConfigFile {
+public final class ConfigFile {
     /** How many known keys a message may list. */
     private static final int FEW = 10;
 
@@ -38,10 +38,7 @@ final class ConfigFile {
     private static final Map<String, String> INSTEAD =
             Map.of(
                     "max_gpus_per_user", "\"*\" = { gpus = 2 } below a line [limits]",
-                    "max_wait", "\"*\" = { max_wait = \"12h\" } below a line [limits]",
-                    "mesos_gpus", "gpus below a line [mesos]",
-                    "mesos_wait", "wait below a line [mesos]",
-                    "kubernetes_gpus", "gpus below a line [kubernetes]");
+                    "max_wait", "\"*\" = { max_wait = \"12h\" } below a line [limits]");
 
     private final List<Part> parts;
 
@@ -57,7 +54,7 @@ final class ConfigFile {
     }
 
     /** The content of one file, or of a table in it. */
-    record Part(Path path, TomlTable table) {
+    public record Part(Path path, TomlTable table) {
         private String place(String key) {
             return ConfigFile.place(path, table.inputPositionOf(List.of(key)));
         }
@@ -66,14 +63,14 @@ final class ConfigFile {
     /**
      * @param parts one for each file: a key in a later one overrides that in an earlier one
      */
-    static ConfigFile of(List<Part> parts) {
+    public static ConfigFile of(List<Part> parts) {
         return new ConfigFile(parts, "");
     }
 
     /**
      * @throws StartException naming the line that is not TOML
      */
-    static Part parse(String text, Path path) throws StartException {
+    public static Part parse(String text, Path path) throws StartException {
         TomlParseResult table = Toml.parse(text, TomlParseOptions.sourceless());
         if (table.hasErrors()) {
             TomlParseError first = table.errors().getFirst();
@@ -88,7 +85,7 @@ final class ConfigFile {
     }
 
     /** Returns the value of a key, which counts as known from then on. */
-    Entry at(String key) {
+    public Entry at(String key) {
         known.add(key);
         for (Part part : parts.reversed()) {
             Object value = part.table().get(List.of(key));
@@ -104,7 +101,7 @@ final class ConfigFile {
      *
      * @throws StartException when its name has another value
      */
-    ConfigFile in(String name) throws StartException {
+    public ConfigFile in(String name) throws StartException {
         known.add(name);
         List<Part> its = new ArrayList<>();
         for (Part part : parts) {
@@ -127,7 +124,7 @@ final class ConfigFile {
     }
 
     /** Returns the keys in the order in which they count: those of a later file come first. */
-    List<String> keys() {
+    public List<String> keys() {
         Comparator<TomlPosition> order =
                 Comparator.comparingInt(TomlPosition::line).thenComparingInt(TomlPosition::column);
         return parts.reversed().stream()
@@ -144,7 +141,7 @@ final class ConfigFile {
     /**
      * @throws StartException when there is an unknown key
      */
-    void refuseOthers() throws StartException {
+    public void refuseOthers() throws StartException {
         refuseOthers(this);
     }
 
@@ -164,7 +161,7 @@ final class ConfigFile {
     }
 
     /** The keys and tables that were read, whether they are in the file or not. */
-    Set<String> known() {
+    public Set<String> known() {
         return Set.copyOf(known);
     }
 
@@ -192,6 +189,13 @@ final class ConfigFile {
         if (INSTEAD.containsKey(key)) {
             return Optional.of("write " + INSTEAD.get(key));
         }
+        for (ConfigFile its : tables) {
+            String name = its.prefix.replace(".", "");
+            String rest = key.substring(Math.min(key.length(), name.length() + 1));
+            if (key.equals(name + "_" + rest) && its.known.contains(rest)) {
+                return Optional.of("write " + rest + " below a line [" + name + "]");
+            }
+        }
         if (known.contains(key)) {
             return Optional.of("move '" + key + "' above the first line in brackets");
         }
@@ -209,7 +213,7 @@ final class ConfigFile {
      * The value of a key, or an element of its list. A number may be given as a text, and vice
      * versa: quotes are easily forgotten.
      */
-    static final class Entry {
+    public static final class Entry {
         private final String key;
         private final Optional<Object> value;
         private final Path path;
@@ -222,21 +226,21 @@ final class ConfigFile {
             this.place = place;
         }
 
-        String key() {
+        public String key() {
             return key;
         }
 
         /** Whether the value is that word. */
-        boolean is(String word) {
+        public boolean is(String word) {
             return value.filter(word::equals).isPresent();
         }
 
         /** {@code /etc/jnvdocker/config.toml:12}; empty without a value. */
-        String place() {
+        public String place() {
             return place;
         }
 
-        Optional<String> text() throws StartException {
+        public Optional<String> text() throws StartException {
             refuseUnlessScalar("text in quotes");
             return value.map(Object::toString);
         }
@@ -248,7 +252,7 @@ final class ConfigFile {
         }
 
         /** Returns the text of an element of a list. */
-        String word() {
+        public String word() {
             return value.orElseThrow().toString();
         }
 
@@ -257,7 +261,7 @@ final class ConfigFile {
             return value.filter(it -> !(it instanceof String text && text.isBlank())).isEmpty();
         }
 
-        OptionalInt number() throws StartException {
+        public OptionalInt number() throws StartException {
             try {
                 return isBlank()
                         ? OptionalInt.empty()
@@ -268,7 +272,7 @@ final class ConfigFile {
         }
 
         /** Returns a boolean value; false if there is none. */
-        boolean choice() throws StartException {
+        public boolean choice() throws StartException {
             return switch (isBlank() ? false : value.get()) {
                 case Boolean choice -> choice;
                 case Long number -> number != 0;
@@ -279,7 +283,7 @@ final class ConfigFile {
         }
 
         /** Returns a boolean value; true if there is none. */
-        boolean choiceUnlessSaid() throws StartException {
+        public boolean choiceUnlessSaid() throws StartException {
             return isBlank() || choice();
         }
 
@@ -288,7 +292,7 @@ final class ConfigFile {
          *
          * @param words the first is the default
          */
-        String oneOf(List<String> words) throws StartException {
+        public String oneOf(List<String> words) throws StartException {
             String word =
                     text().map(String::strip).filter(it -> !it.isEmpty()).orElse(words.getFirst());
             if (!words.contains(word)) {
@@ -303,7 +307,7 @@ final class ConfigFile {
         }
 
         /** Returns the elements of a list that are not blank. */
-        List<Entry> list() throws StartException {
+        public List<Entry> list() throws StartException {
             String kind = "a list, as [\"name\", \"another\"]";
             if (isBlank()) {
                 return List.of();
@@ -324,12 +328,12 @@ final class ConfigFile {
         /**
          * @param why the text after {@code key =}: the value, what it is not, and what to write
          */
-        StartException refusal(Refusal why, Exception cause) {
+        public StartException refusal(Refusal why, Exception cause) {
             return new StartException(why.precededBy(place + ": " + key + " = "), cause);
         }
 
         /** The refusal of a key, whatever its value is. */
-        StartException refusal(String why, String remedy) {
+        public StartException refusal(String why, String remedy) {
             return new StartException(place + ": " + Quote.quoted(key) + " " + why, remedy);
         }
 

@@ -1,10 +1,8 @@
-package jnvdocker.command.mesos;
+package jnvdocker.mesos.agent;
 
 import jnvdocker.core.Leases;
 import jnvdocker.host.GpuInventory;
 import jnvdocker.host.HostDriver;
-import jnvdocker.mesos.agent.AgentFlags;
-import jnvdocker.mesos.agent.MesosPolicy;
 import jnvdocker.nvml.CudaVersions;
 
 import java.io.IOException;

@@ -1,12 +1,9 @@
-package jnvdocker.command.mesos;
+package jnvdocker.mesos.agent;
 
 import jnvdocker.command.caller.Caller;
 import jnvdocker.command.caller.CommandOutcome;
 import jnvdocker.command.caller.Installation;
 import jnvdocker.command.caller.OwnCommand;
-import jnvdocker.mesos.agent.AgentFlags;
-import jnvdocker.mesos.agent.InstalledDirectories;
-import jnvdocker.mesos.agent.LauncherDirectory;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.protocol.ClientRequest;
 import jnvdocker.words.RefusedException;
@@ -27,7 +24,7 @@ import java.util.List;
             "Run it again after each upgrade of Mesos, even while the agent runs. It"
                     + " remembers both directories."
         })
-final class MesosInstall extends OwnCommand {
+public final class MesosInstall extends OwnCommand {
     private final AgentHost host;
     private final Installation installation;
     private final Path socket;
@@ -52,7 +49,8 @@ final class MesosInstall extends OwnCommand {
     /**
      * @param socket the daemon's
      */
-    MesosInstall(AgentHost host, Installation installation, Path socket, ClientRequest request) {
+    public MesosInstall(
+            AgentHost host, Installation installation, Path socket, ClientRequest request) {
         this.host = host;
         this.installation = installation;
         this.socket = socket;

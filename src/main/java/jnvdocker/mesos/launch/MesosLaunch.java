@@ -1,4 +1,4 @@
-package jnvdocker.command.mesos;
+package jnvdocker.mesos.launch;
 
 import jnvdocker.command.caller.Caller;
 import jnvdocker.command.start.NeedsCheck;
@@ -10,13 +10,6 @@ import jnvdocker.container.VolumeMount;
 import jnvdocker.host.HostDriver;
 import jnvdocker.labels.GpuNeeds;
 import jnvdocker.labels.ImageConfig;
-import jnvdocker.mesos.launch.ContainerConfig;
-import jnvdocker.mesos.launch.GpuShare;
-import jnvdocker.mesos.launch.LaunchInfo;
-import jnvdocker.mesos.launch.Prestart;
-import jnvdocker.mesos.launch.RuntimeDirectory;
-import jnvdocker.mesos.launch.TaskCgroups;
-import jnvdocker.mesos.launch.TaskEnvironment;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.Processes;
@@ -44,7 +37,7 @@ import java.util.Set;
  * info for the agent's own helper.
  */
 public final class MesosLaunch {
-    static final String WORD = "launch";
+    public static final String WORD = "launch";
     private static final Logger LOG = LoggerFactory.getLogger(MesosLaunch.class);
 
     /** The variable in which {@code mesos-containerizer} names the program for the helper. */
@@ -74,7 +67,7 @@ public final class MesosLaunch {
     /**
      * @param words the last two are the agent's directory of the container, and the launch info
      */
-    void run(List<String> words, ClientRequest request, ClientConnection client)
+    public void run(List<String> words, ClientRequest request, ClientConnection client)
             throws IOException, RefusedException {
         refuseOthersThanAgents(request);
         refuseUnless(words.size() == 3);

@@ -1,4 +1,4 @@
-package jnvdocker.command.mesos;
+package jnvdocker.mesos.launch;
 
 import jnvdocker.command.caller.GpuWait;
 import jnvdocker.container.Allocation;
@@ -12,12 +12,7 @@ import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Request;
 import jnvdocker.lease.text.Owners;
-import jnvdocker.mesos.agent.MesosKind;
 import jnvdocker.mesos.agent.MesosPolicy;
-import jnvdocker.mesos.launch.ContainerConfig;
-import jnvdocker.mesos.launch.GpuShare;
-import jnvdocker.mesos.launch.RuntimeDirectory;
-import jnvdocker.mesos.launch.TaskCgroups;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.Processes;
 import jnvdocker.protocol.ClientConnection;
