@@ -1,5 +1,7 @@
 package jnvdocker.registry;
 
+import static jnvdocker.registry.FailedStatement.perform;
+
 import jnvdocker.lease.Booking;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
@@ -390,35 +392,6 @@ public final class LeaseWriter {
         }
         if (lease.claim().owner().isTrial()) {
             HistoryRows.deleteTrial(transaction, lease);
-        }
-    }
-
-    /** Statements of this transaction. */
-    @FunctionalInterface
-    private interface Statements<T> {
-        T perform() throws SQLException;
-    }
-
-    private static <T> T perform(Statements<T> statements) {
-        try {
-            return statements.perform();
-        } catch (SQLException e) {
-            throw new FailedStatement(e);
-        }
-    }
-
-    /** Carries the failure of a statement through a decision that knows no SQL. */
-    @SuppressWarnings("serial")
-    static final class FailedStatement extends RuntimeException {
-        private final SQLException failure;
-
-        private FailedStatement(SQLException failure) {
-            super(failure);
-            this.failure = failure;
-        }
-
-        SQLException failure() {
-            return failure;
         }
     }
 }

@@ -235,7 +235,7 @@ public final class RegistryDatabase implements AutoCloseable {
                             });
             committed[0].run();
             return result;
-        } catch (LeaseWriter.FailedStatement e) {
+        } catch (FailedStatement e) {
             throw failed("use", e.failure());
         } catch (SQLException e) {
             throw failed("use", e);
