@@ -103,7 +103,7 @@ record AllocatedClaim(ClaimRef ref, Origin.Pod pod, List<Result> results) {
             throw refusal(ref, "has " + device + " of another node");
         }
         if (result.path("adminAccess").asBoolean()) {
-            throw refusal(ref, "requests " + device + " beside its holder");
+            throw refusal(ref, "requests " + device + " beside its holder: a GPU has one holder");
         }
         // A subrequest is NAME/SUBREQUEST, and a kubelet knows the first part.
         String[] request = result.path("request").asText().split("/", 2);
@@ -141,14 +141,17 @@ record AllocatedClaim(ClaimRef ref, Origin.Pod pod, List<Result> results) {
         JsonNode reserved = claim.path("status").path("reservedFor");
         JsonNode pod = reserved.path(0);
         if (reserved.size() != 1 || !pod.path("resource").asText().equals("pods")) {
-            throw refusal(ref, "is reserved for " + reserved.size() + " pods, not for one");
+            throw refusal(
+                    ref,
+                    "is reserved for "
+                            + reserved.size()
+                            + " pods, not for one: a GPU has one holder");
         }
         return new Origin.Pod(pod.path("uid").asText(), ref.namespace(), pod.path("name").asText());
     }
 
     private static RefusedException refusal(ClaimRef ref, String what) {
-        return new RefusedException(
-                "resource claim " + ref.name() + " " + what + ": a GPU has one holder", REMEDY);
+        return new RefusedException("resource claim " + ref.name() + " " + what, REMEDY);
     }
 
     /**

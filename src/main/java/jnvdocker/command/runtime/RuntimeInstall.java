@@ -199,7 +199,9 @@ final class RuntimeInstall extends OwnCommand {
     private List<String> trial(EngineKind kind, Path program, boolean isDockers)
             throws IOException {
         if (!isDockers) {
-            return List.of("it was not tried in a container; try it: " + kind.trial(name));
+            return List.of(
+                    "it was not tried in a container; try it: "
+                            + kind.trial(name, host.pods().getAsBoolean()));
         }
         return host.awaitRuntime(name, program)
                 ? List.of("docker has the runtime '" + name + "' now", host.tryRuntime(name))

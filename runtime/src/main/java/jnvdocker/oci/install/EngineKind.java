@@ -57,8 +57,12 @@ public enum EngineKind {
         };
     }
 
-    /** A command that shows whether a container gets a GPU by the runtime of that name. */
-    public String trial(String runtime) {
+    /**
+     * A command that shows whether a container gets a GPU by the runtime of that name.
+     *
+     * @param pods whether pods get their GPUs by their limits, and by no annotation
+     */
+    public String trial(String runtime, boolean pods) {
         return switch (this) {
             case DOCKER ->
                     "docker run --rm --runtime "
@@ -71,7 +75,9 @@ public enum EngineKind {
             case CONTAINERD, CRIO ->
                     "kubectl logs of a pod that runs nvidia-smi -L, with the RuntimeClass "
                             + runtime
-                            + " and the annotation jnvdocker.gpus: \"1\"";
+                            + (pods
+                                    ? " and the limit nvidia.com/gpu: 1"
+                                    : " and the annotation jnvdocker.gpus: \"1\"");
             case CDI ->
                     "podman run --rm --device "
                             + RuntimeInstaller.CDI_KIND
