@@ -7,8 +7,6 @@ import jnvdocker.command.gpu.GpuCommand;
 import jnvdocker.command.gpu.change.GpuReload;
 import jnvdocker.command.gpu.view.GpuView;
 import jnvdocker.command.job.JobCommands;
-import jnvdocker.command.k8s.K8sCommand;
-import jnvdocker.command.k8s.NodeFacts;
 import jnvdocker.command.runtime.CdiHost;
 import jnvdocker.command.runtime.OciParts;
 import jnvdocker.command.runtime.PodContainers;
@@ -26,8 +24,6 @@ import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.doctor.Doctor;
 import jnvdocker.feature.Core;
 import jnvdocker.feature.Feature;
-import jnvdocker.kubernetes.PodInjection;
-import jnvdocker.kubernetes.PodLeases;
 import jnvdocker.lease.text.ContainerOwner;
 import jnvdocker.oci.install.GuardedRuntimes;
 import jnvdocker.oci.install.OwnConfig;
@@ -65,9 +61,6 @@ final class CommandParts {
 
     /** The volumes that the plugin serves. */
     record Volumes(DriverVolumes drivers, VolumePlugin plugin) {}
-
-    /** What Kubernetes' pods have of the daemon. */
-    record Pods(PodLeases leases, PodInjection injection, KubernetesParts parts) {}
 
     /**
      * @param features those that run
@@ -119,24 +112,23 @@ final class CommandParts {
     }
 
     /** {@code jnvdocker gpu}. */
-    GpuCommand gpu(
-            GpuView view, Volumes volumes, Pods pods, JobCommands jobs, GpuReload.Reload reload) {
+    GpuCommand gpu(GpuView view, Volumes volumes, JobCommands jobs, GpuReload.Reload reload) {
         return new GpuCommand(
                 gpuHost,
                 core.cuda(),
                 engine,
                 view,
                 new GpuCommand.Upkeep(
-                        doctor(pods),
+                        doctor(),
                         prune(volumes.drivers()),
-                        uninstall(volumes.plugin(), pods.injection()),
+                        uninstall(volumes.plugin()),
                         installation,
                         reload),
                 config.gpuSettings(directories.socket()),
                 jobs);
     }
 
-    private Doctor doctor(Pods pods) {
+    private Doctor doctor() {
         return new Doctor(
                 new Doctor.Surroundings(
                         gpuHost,
@@ -151,11 +143,6 @@ final class CommandParts {
                         config::cdiNvidia,
                         config::trustedOwners,
                         config::examine,
-                        new KubernetesState(
-                                config,
-                                pods.leases(),
-                                pods.injection(),
-                                pods.parts()::registrations),
                         List.copyOf(features),
                         directories.facts(installation)));
     }
@@ -171,7 +158,7 @@ final class CommandParts {
                 directories.pluginName());
     }
 
-    private Uninstall uninstall(VolumePlugin plugin, PodInjection pods) {
+    private Uninstall uninstall(VolumePlugin plugin) {
         return new Uninstall(
                 engine,
                 leases.leases(),
@@ -180,7 +167,7 @@ final class CommandParts {
                 gpuHost.served(),
                 installer,
                 new OwnConfig(directories.config()),
-                pods,
+                features,
                 directories.pluginName());
     }
 
@@ -193,12 +180,19 @@ final class CommandParts {
                 directories.config(),
                 new CdiHost(gpuHost, config::cdiNvidia),
                 refused,
-                () -> config.kubernetes().enabled(),
+                pods().enabled(),
                 reload::perform);
     }
 
+    private PodContainers.Pods pods() {
+        return features.stream()
+                .flatMap(feature -> feature.pods().stream())
+                .findFirst()
+                .orElse(PodContainers.Pods.NONE);
+    }
+
     /** {@code jnvdocker runtime}, and the creations of OCI engines. */
-    RuntimeCommand runtime(RuntimeHost host, PodLeases pods) {
+    RuntimeCommand runtime(RuntimeHost host) {
         OciParts oci =
                 new OciParts(
                         gpuHost,
@@ -222,7 +216,7 @@ final class CommandParts {
                         waits,
                         engine,
                         new RuntimeCreate.Programs(config::busyRetries, refused, hook),
-                        new PodContainers.Pods(() -> config.kubernetes().enabled(), pods::of)),
+                        pods()),
                 new RuntimeExec(edited),
                 new RuntimeHook(oci),
                 new RuntimeWait(oci, waits, engine));
@@ -231,9 +225,6 @@ final class CommandParts {
     Commands all(StartContainer start, GpuCommand gpu, JobCommands jobs, RuntimeCommand runtime) {
         List<OwnCommands> groups = new ArrayList<>();
         groups.add(runtime);
-        groups.add(
-                new K8sCommand(
-                        new NodeFacts(gpuHost.inventory(), core.cuda(), core.monitor()::readings)));
         features.forEach(feature -> groups.add(feature.commands()));
         return new Commands(
                 start,

@@ -6,7 +6,6 @@ import jnvdocker.config.ConfigTable;
 import jnvdocker.config.ConfigTables;
 import jnvdocker.config.ConfigValues;
 import jnvdocker.config.StartException;
-import jnvdocker.kubernetes.KubernetesPolicy;
 import jnvdocker.lease.BookingRule;
 import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.ObserverPolicy;
@@ -57,7 +56,6 @@ import java.util.stream.Stream;
  * @param envSelects whether a variable of the user's chooses a container's GPUs
  * @param runtime the policy for containers that our OCI runtime creates
  * @param web the policy for questions over HTTP
- * @param kubernetes the policy for pods
  * @param features what the tables of the features say
  */
 public record Config(
@@ -75,7 +73,6 @@ public record Config(
         boolean envSelects,
         RuntimePolicy runtime,
         WebPolicy web,
-        KubernetesPolicy kubernetes,
         ConfigTables features) {
     private static final int LIMIT = 1 << 20;
 
@@ -157,7 +154,6 @@ public record Config(
                         runtime(written.in("runtime")),
                         new WebPolicy(
                                 listen(written.at("listen")), written.at("listen_labels").choice()),
-                        ConfiguredKubernetes.read(written.in("kubernetes")),
                         features);
         written.refuseOthers();
         config.refuseShortHistory(written.at("keep_history"));

@@ -15,7 +15,6 @@ import jnvdocker.container.ContainerPlanner;
 import jnvdocker.core.LeaseParts;
 import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.docker.engine.EngineWatch;
-import jnvdocker.dra.DraDriver;
 import jnvdocker.feature.Core;
 import jnvdocker.feature.Feature;
 import jnvdocker.holder.HolderKind;
@@ -25,9 +24,6 @@ import jnvdocker.host.GpuInventory;
 import jnvdocker.host.Host;
 import jnvdocker.idle.IdleKeeper;
 import jnvdocker.keeper.HistoryKeeper;
-import jnvdocker.kubernetes.PodInjection;
-import jnvdocker.kubernetes.PodKind;
-import jnvdocker.kubernetes.PodLeases;
 import jnvdocker.metrics.MetricsPage;
 import jnvdocker.notify.Notifier;
 import jnvdocker.nvml.CudaVersions;
@@ -57,7 +53,6 @@ import java.util.ArrayList;
 import java.util.Deque;
 import java.util.List;
 import java.util.concurrent.CountDownLatch;
-import java.util.stream.Stream;
 
 /** Wires the daemon's parts by hand, starts them in order and stops them in reverse. */
 final class Daemon implements AutoCloseable {
@@ -129,13 +124,9 @@ final class Daemon implements AutoCloseable {
         EditedContainers edited = EditedContainers.in(directories.markers());
         LeaseParts.World world =
                 LeaseWorld.of(directories, config, host, nodes, inventory, engine, monitor, edited);
-        PodKind podKind = new PodKind(world.processes());
         LeaseParts parts =
                 LeaseParts.open(
-                        world,
-                        Stream.concat(features.stream().map(Feature::kind), Stream.of(podKind))
-                                .toArray(HolderKind[]::new));
-        PodLeases pods = new PodLeases(parts, world.pace(), podKind);
+                        world, features.stream().map(Feature::kind).toArray(HolderKind[]::new));
         started.push(parts);
         started.push(parts.keep(world.pace()));
         started.push(parts.queueKeeper().start());
@@ -152,29 +143,16 @@ final class Daemon implements AutoCloseable {
         ServedVolumes served = new ServedVolumes(volumes, directories.state(), directories.run());
         GpuHost gpuHost = new GpuHost(host, inventory, nodes, volumes, served);
         FirstVolume.make(host, volumes, served);
-        PodInjection injection =
-                new PodInjection(gpuHost, config::kubernetes, directories.run(), directories.cdi());
-        started.push(injection.start());
-        KubernetesParts kubernetes =
-                new KubernetesParts(
-                                parts,
-                                world,
-                                pods,
-                                host,
-                                injection,
-                                config::kubernetes,
-                                new DraDriver.Knowledge(host, inventory, cuda, monitor::facts))
-                        .start();
-        started.push(kubernetes);
         Installation installation = installation(directories);
         Core core =
                 new Core(
                         installation,
                         config,
-                        directories.socket(),
+                        new Core.Places(directories.socket(), directories.run(), directories.cdi()),
                         gpuHost,
                         cuda,
                         monitor,
+                        world,
                         parts,
                         new NeedsCheck(cuda, monitor::facts),
                         new ContainerPlanner(nodes, directories.pluginName()));
@@ -201,18 +179,13 @@ final class Daemon implements AutoCloseable {
         started.push(idle);
         GpuView view =
                 new GpuView(host, parts.leases(), monitor::readings, monitor::topologies, idle);
-        GpuReload.Reload reload = () -> reload(config, host, parts, kubernetes);
+        GpuReload.Reload reload = () -> reload(config, host, parts, running);
         StartContainer start = commands.start();
         JobCommands jobs = jobs(world, parts, installation, directories, config);
         GpuCommand gpu =
-                commands.gpu(
-                        view,
-                        new CommandParts.Volumes(driverVolumes, plugin),
-                        new CommandParts.Pods(pods, injection, kubernetes),
-                        jobs,
-                        reload);
+                commands.gpu(view, new CommandParts.Volumes(driverVolumes, plugin), jobs, reload);
         RuntimeHost runtimeHost = commands.runtimeHost(reload);
-        RuntimeCommand runtime = commands.runtime(runtimeHost, pods);
+        RuntimeCommand runtime = commands.runtime(runtimeHost);
         parts.ociKeeper().start(commands.edited(), directories.wake());
         started.push(parts.ociKeeper());
         RestPages rest =
@@ -266,7 +239,7 @@ final class Daemon implements AutoCloseable {
      * be allowed more by the new settings, or less.
      */
     private GpuReload.Read reload(
-            LiveConfig config, Host host, LeaseParts parts, KubernetesParts kubernetes)
+            LiveConfig config, Host host, LeaseParts parts, List<Feature.Running> features)
             throws IOException {
         List<Path> files =
                 config.reload(next -> {
@@ -277,7 +250,7 @@ final class Daemon implements AutoCloseable {
                 });
         host.setDriverDirectories(config.driverDirectories());
         parts.registry().changes().add();
-        kubernetes.follow();
+        features.forEach(Feature.Running::reloaded);
         GpuReload.Read read = new GpuReload.Read(files, config.policy().limits().groups());
         LOG.info("{}", read.text());
         return read;

@@ -1,6 +1,7 @@
 package jnvdocker.daemon;
 
 import jnvdocker.feature.Feature;
+import jnvdocker.kubernetes.node.KubernetesFeature;
 import jnvdocker.mesos.MesosFeature;
 import jnvdocker.process.Processes;
 
@@ -12,6 +13,6 @@ final class Features {
 
     /** In the order of their findings and of their tables in messages. */
     static List<Feature> of(Processes processes) {
-        return List.of(new MesosFeature(processes));
+        return List.of(new MesosFeature(processes), new KubernetesFeature(processes));
     }
 }

@@ -6,7 +6,6 @@ import jnvdocker.command.start.StartContainer;
 import jnvdocker.config.ConfigTable;
 import jnvdocker.config.ConfigTables;
 import jnvdocker.config.StartException;
-import jnvdocker.kubernetes.KubernetesPolicy;
 import jnvdocker.lease.LeasePolicy;
 import jnvdocker.lease.ObserverPolicy;
 import jnvdocker.lease.text.ContainerOwner;
@@ -92,10 +91,6 @@ final class LiveConfig implements ConfigTables.Live {
         }
     }
 
-    Path file() {
-        return file;
-    }
-
     /**
      * Reads the files, which may have changed since, and uses nothing of them.
      *
@@ -172,10 +167,6 @@ final class LiveConfig implements ConfigTables.Live {
     @Override
     public <T> T get(ConfigTable<T> table) {
         return config.features().get(table);
-    }
-
-    KubernetesPolicy kubernetes() {
-        return config.kubernetes();
     }
 
     /** The real runtime; empty if an installer is to find it. */

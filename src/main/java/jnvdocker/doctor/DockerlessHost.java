@@ -26,7 +26,6 @@ final class DockerlessHost {
     private final DockerEngine engine;
     private final Leases leases;
     private final RuntimeInstaller runtimes;
-    private final KubernetesFacts kubernetes;
     private final List<Examined> features;
 
     DockerlessHost(Doctor.Surroundings around) {
@@ -34,7 +33,6 @@ final class DockerlessHost {
         this.engine = around.engine();
         this.leases = around.leases();
         this.runtimes = around.runtimes();
-        this.kubernetes = around.kubernetes();
         this.features = around.features();
     }
 
@@ -43,10 +41,7 @@ final class DockerlessHost {
         boolean needsNone =
                 Files.exists(engine.socket())
                         ? podman().isPresent()
-                        : kubernetes.enabled()
-                                || kubernetes.isKubeletThere()
-                                || isForOthers()
-                                || hasPodmanAlone();
+                        : isForOthers() || hasPodmanAlone();
         return needsNone && leases.claims().withVolume().isEmpty();
     }
 

@@ -53,7 +53,6 @@ public final class Doctor {
             BooleanSupplier cdiNvidia,
             Supplier<Set<ContainerOwner.Trust>> trustedOwners,
             Configuration configuration,
-            KubernetesFacts kubernetes,
             List<Examined> features,
             DaemonFacts daemon) {
         Host host() {
@@ -81,8 +80,13 @@ public final class Doctor {
         ContainerChecks containers = new ContainerChecks(around);
         ConfigurationChecks configuration = new ConfigurationChecks(around);
         StateChecks state = new StateChecks(around);
-        UnitCheck units = new UnitCheck(around.daemon(), around.kubernetes()::enabled);
-        KubernetesCheck kubernetes = new KubernetesCheck(around.host(), around.kubernetes());
+        UnitCheck units =
+                new UnitCheck(
+                        around.daemon(),
+                        () ->
+                                around.features().stream()
+                                        .flatMap(each -> each.later().stream())
+                                        .toList());
         List<Check> checks = new ArrayList<>();
         checks.add(new Check("driver", driver::driver));
         checks.add(new Check("gpus", gpus::gpus));
@@ -97,7 +101,6 @@ public final class Doctor {
         checks.add(new Check("runtime", new RuntimeCheck(around)::findings));
         checks.add(new Check("proxy", new ProxyCheck(around)::findings));
         around.features().forEach(feature -> checks.add(feature.check()));
-        checks.add(new Check("kubernetes", kubernetes::findings));
         checks.add(new Check("configuration", configuration::files));
         checks.add(new Check("sharing", configuration::sharing));
         checks.add(new Check("cordon", configuration::cordon));

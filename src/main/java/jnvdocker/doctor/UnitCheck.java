@@ -14,7 +14,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.function.BooleanSupplier;
+import java.util.function.Supplier;
 import java.util.stream.Stream;
 
 /** Checks the units, without which GPU containers do not come back after a boot. */
@@ -29,7 +29,6 @@ final class UnitCheck {
 
     private static final String SERVICE = "jnvdocker.service";
     private static final String DOCKER = "docker.service";
-    private static final String KUBELET = "kubelet.service";
     private static final List<String> OURS =
             List.of("jnvdocker.socket", SERVICE, "jnvdocker-nodes.service");
 
@@ -39,14 +38,14 @@ final class UnitCheck {
     private static final int ENDS_SIZE = 64 << 10;
 
     private final DaemonFacts daemon;
-    private final BooleanSupplier kubernetes;
+    private final Supplier<List<LaterUnit>> others;
 
     /**
-     * @param kubernetes whether a kubelet is served
+     * @param others units besides Docker's that are to wait for the daemon
      */
-    UnitCheck(DaemonFacts daemon, BooleanSupplier kubernetes) {
+    UnitCheck(DaemonFacts daemon, Supplier<List<LaterUnit>> others) {
         this.daemon = daemon;
-        this.kubernetes = kubernetes;
+        this.others = others;
     }
 
     void findings(Findings found) {
@@ -64,7 +63,7 @@ final class UnitCheck {
         words.addAll(OURS);
         words.add(AGAIN);
         words.add(DOCKER);
-        words.add(KUBELET);
+        others.get().forEach(unit -> words.add(unit.name()));
         try {
             ShortProcess.Result result = ShortProcess.run(new ProcessBuilder(words), LIMIT);
             if (result.exitCode() == 0) {
@@ -129,14 +128,9 @@ final class UnitCheck {
                                 name + " is not enabled, so it does not start at boot",
                                 "systemctl enable --now " + name));
         order(units, found, DOCKER, OURS, "at boot Docker starts GPU containers too early");
-        if (kubernetes.getAsBoolean()) {
-            order(
-                    units,
-                    found,
-                    KUBELET,
-                    List.of(SERVICE),
-                    "at boot the kubelet rejects pods that request GPUs");
-        }
+        others.get()
+                .forEach(unit ->
+                        order(units, found, unit.name(), List.of(SERVICE), unit.otherwise()));
         if (!daemon.service()) {
             found.wrong(
                     "this daemon was not started by "

@@ -53,7 +53,7 @@ public final class MesosFeature implements Feature {
                                 policy,
                                 core.installation().config()),
                         core.installation(),
-                        core.socket(),
+                        core.places().socket(),
                         new MesosLaunch(
                                 gpus,
                                 core.needs(),

@@ -4,7 +4,6 @@ import jnvdocker.core.Leases;
 import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.docker.engine.EngineException;
 import jnvdocker.holder.ContainerEngine.Listed;
-import jnvdocker.kubernetes.PodInjection;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.Lease;
@@ -53,9 +52,18 @@ public final class Uninstall {
     private final ServedVolumes served;
     private final RuntimeInstaller runtimes;
     private final OwnConfig own;
-    private final PodInjection pods;
+    private final List<? extends Part> parts;
     private final RuntimeNeeds needs;
     private final String pluginName;
+
+    /** A part of the daemon that leaves something on the host. */
+    public interface Part {
+        /** Removes it; nothing is made again until {@link #resume}. */
+        default void remove() throws IOException {}
+
+        /** Goes on, since jnvdocker is not uninstalled after all. */
+        default void resume() {}
+    }
 
     public Uninstall(
             DockerEngine engine,
@@ -65,7 +73,7 @@ public final class Uninstall {
             ServedVolumes served,
             RuntimeInstaller runtimes,
             OwnConfig own,
-            PodInjection pods,
+            List<? extends Part> parts,
             String pluginName) {
         this.engine = engine;
         this.leases = leases;
@@ -74,7 +82,7 @@ public final class Uninstall {
         this.served = served;
         this.runtimes = runtimes;
         this.own = own;
-        this.pods = pods;
+        this.parts = parts;
         this.needs = new RuntimeNeeds(engine);
         this.pluginName = pluginName;
     }
@@ -129,7 +137,7 @@ public final class Uninstall {
             if (!done) {
                 plugin.resume();
                 leases.grants().resume();
-                pods.resume();
+                parts.forEach(Part::resume);
             }
         }
     }
@@ -162,7 +170,9 @@ public final class Uninstall {
             runtimes.removePrograms(each);
         }
         own.removeOwn();
-        pods.remove();
+        for (Part part : parts) {
+            part.remove();
+        }
         served.releaseAll();
     }
 

@@ -10,6 +10,7 @@ import jnvdocker.attack.Attack;
 import jnvdocker.config.ConfigTables;
 import jnvdocker.config.StartException;
 import jnvdocker.kubernetes.KubernetesPolicy;
+import jnvdocker.kubernetes.node.ConfiguredKubernetes;
 import jnvdocker.lease.Allowance;
 import jnvdocker.lease.BookingRule;
 import jnvdocker.lease.LeasePolicy;
@@ -75,18 +76,19 @@ class ConfigTest {
                             Set.of("NVIDIA-GPU", "GPU"),
                             ObserverPolicy.NONE),
                     new WebPolicy(Optional.empty(), false),
-                    new KubernetesPolicy(
-                            false,
-                            "nvidia.com/gpu",
-                            false,
-                            Path.of("/var/lib/kubelet"),
-                            true,
-                            List.of(),
-                            Optional.empty()),
                     new ConfigTables(
                             Map.of(
                                     MesosPolicy.TABLE,
-                                    new MesosPolicy(List.of(), Duration.ofSeconds(30)))));
+                                    new MesosPolicy(List.of(), Duration.ofSeconds(30)),
+                                    ConfiguredKubernetes.TABLE,
+                                    new KubernetesPolicy(
+                                            false,
+                                            "nvidia.com/gpu",
+                                            false,
+                                            Path.of("/var/lib/kubelet"),
+                                            true,
+                                            List.of(),
+                                            Optional.empty()))));
 
     @TempDir Path directory;
 
@@ -169,23 +171,25 @@ class ConfigTest {
                                         new ImageNames(Set.of("dcgm-exporter")),
                                         Set.of("monitor"))),
                         new WebPolicy(Optional.of(ListenAddress.parse("127.0.0.1:3476")), true),
-                        new KubernetesPolicy(
-                                true,
-                                "lab.example/gpu",
-                                true,
-                                Path.of("/srv/kubelet"),
-                                false,
-                                List.of("2", "GPU-5c1a3009"),
-                                Optional.of(
-                                        new KubernetesPolicy.Cluster(
-                                                Path.of("/etc/jnvdocker/kubeconfig"),
-                                                Optional.of("gpu-3")))),
                         new ConfigTables(
                                 Map.of(
                                         MesosPolicy.TABLE,
                                         new MesosPolicy(
                                                 List.of("0", "GPU-5c1a2006"),
-                                                Duration.ofSeconds(40))))),
+                                                Duration.ofSeconds(40)),
+                                        ConfiguredKubernetes.TABLE,
+                                        new KubernetesPolicy(
+                                                true,
+                                                "lab.example/gpu",
+                                                true,
+                                                Path.of("/srv/kubelet"),
+                                                false,
+                                                List.of("2", "GPU-5c1a3009"),
+                                                Optional.of(
+                                                        new KubernetesPolicy.Cluster(
+                                                                Path.of(
+                                                                        "/etc/jnvdocker/kubeconfig"),
+                                                                Optional.of("gpu-3"))))))),
                 parse(
                         """
                         # The lab's policy

@@ -138,7 +138,16 @@ class DoctorChecksTest {
     }
 
     private static List<Finding> units(DaemonFacts daemon, String shown) {
-        return found(it -> new UnitCheck(daemon, () -> true).judge(UnitCheck.parse(shown), it));
+        return found(it ->
+                new UnitCheck(
+                                daemon,
+                                () ->
+                                        List.of(
+                                                new LaterUnit(
+                                                        "kubelet.service",
+                                                        "at boot the kubelet rejects pods that"
+                                                                + " request GPUs")))
+                        .judge(UnitCheck.parse(shown), it));
     }
 
     private static String only(List<Finding> findings) {

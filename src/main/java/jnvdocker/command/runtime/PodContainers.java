@@ -41,7 +41,10 @@ public final class PodContainers {
      *
      * @param enabled whether a device plugin of ours gives them GPUs
      */
-    public record Pods(BooleanSupplier enabled, Held held) {}
+    public record Pods(BooleanSupplier enabled, Held held) {
+        /** A host without pods. */
+        public static final Pods NONE = new Pods(() -> false, _ -> List.of());
+    }
 
     /** The leases of pods. */
     @FunctionalInterface

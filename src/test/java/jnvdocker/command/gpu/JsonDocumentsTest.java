@@ -27,7 +27,6 @@ import jnvdocker.decision.RefusalReason;
 import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.doctor.DaemonFacts;
 import jnvdocker.doctor.Doctor;
-import jnvdocker.doctor.TestingKubernetes;
 import jnvdocker.grant.Waiting;
 import jnvdocker.host.DeviceNodes;
 import jnvdocker.host.Gpu;
@@ -444,7 +443,6 @@ class JsonDocumentsTest {
                                 () -> true,
                                 Set::of,
                                 () -> {},
-                                TestingKubernetes.none(directory),
                                 List.of(),
                                 new DaemonFacts(
                                         false,

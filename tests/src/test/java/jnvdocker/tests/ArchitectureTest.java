@@ -59,8 +59,8 @@ class ArchitectureTest {
             config protocol screen web page upkeep doctor
             command.caller command.start command.complete command.hosts command.job
             command.gpu.view command.gpu.history command.gpu.show command.gpu.change command.gpu
-            command.runtime command.k8s command feature mesos.agent mesos.launch mesos
-            metrics rest kubelet dra notify proxy daemon
+            command.runtime command feature mesos.agent mesos.launch mesos
+            kubernetes.kubelet kubernetes.dra kubernetes.node metrics rest notify proxy daemon
             """
                     .lines()
                     .flatMap(line -> Stream.of(line.strip().split(" ")))
@@ -99,7 +99,7 @@ class ArchitectureTest {
         Set<String> features = new TreeSet<>();
         for (JavaClass each : OURS) {
             if (each.isAssignableTo(Feature.class) && !each.isInterface()) {
-                features.add(each.getPackageName());
+                features.add(each.getPackageName().replaceAll("^(jnvdocker[.]\\w+).*", "$1"));
             }
         }
         for (JavaClass each : OURS) {
@@ -117,7 +117,7 @@ class ArchitectureTest {
                         .map(feature -> "jnvdocker.daemon.Features -> " + feature)
                         .collect(Collectors.toSet()),
                 naming);
-        assertTrue(features.contains("jnvdocker.mesos"), features::toString);
+        assertEquals(Set.of("jnvdocker.kubernetes", "jnvdocker.mesos"), features);
     }
 
     private static boolean isIn(String feature, String name) {
@@ -219,7 +219,7 @@ class ArchitectureTest {
     void gRpcStopsAtTheKubelet() {
         ArchRuleDefinition.noClasses()
                 .that()
-                .resideOutsideOfPackages("jnvdocker.kubelet", "jnvdocker.dra")
+                .resideOutsideOfPackages("jnvdocker.kubernetes.kubelet", "jnvdocker.kubernetes.dra")
                 .should()
                 .dependOnClassesThat()
                 .resideInAPackage("io.grpc..")

@@ -7,14 +7,14 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.google.protobuf.ByteString;
 
-import jnvdocker.dra.DraDriver;
-import jnvdocker.dra.DraMessages;
-import jnvdocker.dra.DraMessages.ClaimRef;
-import jnvdocker.dra.DraMessages.Done;
-import jnvdocker.dra.DraMessages.Failed;
-import jnvdocker.dra.DraMessages.Outcome;
-import jnvdocker.dra.DraMessages.Prepared;
 import jnvdocker.kubernetes.PodClaims;
+import jnvdocker.kubernetes.dra.DraDriver;
+import jnvdocker.kubernetes.dra.DraMessages;
+import jnvdocker.kubernetes.dra.DraMessages.ClaimRef;
+import jnvdocker.kubernetes.dra.DraMessages.Done;
+import jnvdocker.kubernetes.dra.DraMessages.Failed;
+import jnvdocker.kubernetes.dra.DraMessages.Outcome;
+import jnvdocker.kubernetes.dra.DraMessages.Prepared;
 import jnvdocker.tests.world.Project;
 import jnvdocker.wire.WireMessage;
 

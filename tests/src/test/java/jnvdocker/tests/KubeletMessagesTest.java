@@ -8,14 +8,14 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.CodedOutputStream;
 
-import jnvdocker.kubelet.AllocateAnswer;
-import jnvdocker.kubelet.DeviceIds;
-import jnvdocker.kubelet.ListedDevices;
-import jnvdocker.kubelet.PluginOptions;
-import jnvdocker.kubelet.PodResources;
-import jnvdocker.kubelet.PreferredRequest;
-import jnvdocker.kubelet.RegisterRequest;
 import jnvdocker.kubernetes.Device;
+import jnvdocker.kubernetes.kubelet.AllocateAnswer;
+import jnvdocker.kubernetes.kubelet.DeviceIds;
+import jnvdocker.kubernetes.kubelet.ListedDevices;
+import jnvdocker.kubernetes.kubelet.PluginOptions;
+import jnvdocker.kubernetes.kubelet.PodResources;
+import jnvdocker.kubernetes.kubelet.PreferredRequest;
+import jnvdocker.kubernetes.kubelet.RegisterRequest;
 import jnvdocker.tests.world.KubeletMessages;
 import jnvdocker.tests.world.Project;
 

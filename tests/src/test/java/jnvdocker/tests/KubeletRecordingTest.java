@@ -8,9 +8,9 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 
-import jnvdocker.kubelet.GrpcSockets;
-import jnvdocker.kubelet.KubeletLink;
-import jnvdocker.kubelet.Resource;
+import jnvdocker.kubernetes.kubelet.GrpcSockets;
+import jnvdocker.kubernetes.kubelet.KubeletLink;
+import jnvdocker.kubernetes.kubelet.Resource;
 import jnvdocker.process.Processes;
 import jnvdocker.tests.world.Lab;
 import jnvdocker.tests.world.OtherPlugin;

@@ -10,7 +10,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.dataformat.yaml.YAMLFactory;
 
-import jnvdocker.dra.DraDriver;
+import jnvdocker.kubernetes.dra.DraDriver;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Project;
 

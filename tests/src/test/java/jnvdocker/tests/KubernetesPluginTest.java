@@ -12,10 +12,10 @@ import com.google.protobuf.ByteString;
 import io.grpc.Status;
 
 import jnvdocker.attack.Attack;
-import jnvdocker.kubelet.Calls;
-import jnvdocker.kubelet.DeviceIds;
-import jnvdocker.kubelet.GrpcException;
-import jnvdocker.kubelet.GrpcSockets;
+import jnvdocker.kubernetes.kubelet.Calls;
+import jnvdocker.kubernetes.kubelet.DeviceIds;
+import jnvdocker.kubernetes.kubelet.GrpcException;
+import jnvdocker.kubernetes.kubelet.GrpcSockets;
 import jnvdocker.tests.world.CProgram;
 import jnvdocker.tests.world.Command;
 import jnvdocker.tests.world.Directories;

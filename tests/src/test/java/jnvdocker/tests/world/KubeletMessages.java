@@ -3,11 +3,11 @@ package jnvdocker.tests.world;
 import com.google.protobuf.ByteString;
 import com.google.protobuf.CodedInputStream;
 
-import jnvdocker.kubelet.AllocateAnswer;
-import jnvdocker.kubelet.PluginOptions;
-import jnvdocker.kubelet.PodResources;
-import jnvdocker.kubelet.PreferredRequest;
-import jnvdocker.kubelet.RegisterRequest;
+import jnvdocker.kubernetes.kubelet.AllocateAnswer;
+import jnvdocker.kubernetes.kubelet.PluginOptions;
+import jnvdocker.kubernetes.kubelet.PodResources;
+import jnvdocker.kubernetes.kubelet.PreferredRequest;
+import jnvdocker.kubernetes.kubelet.RegisterRequest;
 import jnvdocker.wire.WireMessage;
 import jnvdocker.wire.WireWriter;
 

@@ -8,12 +8,12 @@ import io.grpc.stub.ServerCallStreamObserver;
 import io.grpc.stub.ServerCalls;
 import io.grpc.stub.StreamObserver;
 
-import jnvdocker.kubelet.Calls;
-import jnvdocker.kubelet.GrpcSockets;
-import jnvdocker.kubelet.ListedDevices;
-import jnvdocker.kubelet.PluginOptions;
-import jnvdocker.kubelet.RegisterRequest;
 import jnvdocker.kubernetes.Device;
+import jnvdocker.kubernetes.kubelet.Calls;
+import jnvdocker.kubernetes.kubelet.GrpcSockets;
+import jnvdocker.kubernetes.kubelet.ListedDevices;
+import jnvdocker.kubernetes.kubelet.PluginOptions;
+import jnvdocker.kubernetes.kubelet.RegisterRequest;
 
 import java.io.IOException;
 import java.nio.file.Path;

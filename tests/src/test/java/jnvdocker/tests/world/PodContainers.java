@@ -4,7 +4,7 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.JsonNodeFactory;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
-import jnvdocker.kubelet.AllocateAnswer;
+import jnvdocker.kubernetes.kubelet.AllocateAnswer;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;

@@ -5,8 +5,8 @@ import com.fasterxml.jackson.databind.ObjectMapper;
 import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 
-import jnvdocker.dra.DraDriver;
-import jnvdocker.dra.DraMessages.ClaimRef;
+import jnvdocker.kubernetes.dra.DraDriver;
+import jnvdocker.kubernetes.dra.DraMessages.ClaimRef;
 
 import java.util.List;
 import java.util.Optional;

@@ -5,9 +5,9 @@ import com.fasterxml.jackson.databind.node.ArrayNode;
 import com.fasterxml.jackson.databind.node.ObjectNode;
 import com.google.protobuf.ByteString;
 
-import jnvdocker.dra.DraMessages;
-import jnvdocker.kubelet.Calls;
-import jnvdocker.kubelet.GrpcSockets;
+import jnvdocker.kubernetes.dra.DraMessages;
+import jnvdocker.kubernetes.kubelet.Calls;
+import jnvdocker.kubernetes.kubelet.GrpcSockets;
 import jnvdocker.wire.WireMessage;
 
 import java.io.IOException;

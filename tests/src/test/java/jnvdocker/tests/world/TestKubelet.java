@@ -14,15 +14,15 @@ import io.grpc.stub.ClientCalls;
 import io.grpc.stub.ServerCalls;
 import io.grpc.stub.StreamObserver;
 
-import jnvdocker.kubelet.AllocateAnswer;
-import jnvdocker.kubelet.Calls;
-import jnvdocker.kubelet.DeviceIds;
-import jnvdocker.kubelet.GrpcSockets;
-import jnvdocker.kubelet.ListedDevices;
-import jnvdocker.kubelet.PluginOptions;
-import jnvdocker.kubelet.PreferredRequest;
-import jnvdocker.kubelet.RegisterRequest;
 import jnvdocker.kubernetes.Device;
+import jnvdocker.kubernetes.kubelet.AllocateAnswer;
+import jnvdocker.kubernetes.kubelet.Calls;
+import jnvdocker.kubernetes.kubelet.DeviceIds;
+import jnvdocker.kubernetes.kubelet.GrpcSockets;
+import jnvdocker.kubernetes.kubelet.ListedDevices;
+import jnvdocker.kubernetes.kubelet.PluginOptions;
+import jnvdocker.kubernetes.kubelet.PreferredRequest;
+import jnvdocker.kubernetes.kubelet.RegisterRequest;
 
 import java.io.IOException;
 import java.io.UncheckedIOException;

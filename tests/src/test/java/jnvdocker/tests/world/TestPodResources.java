@@ -5,9 +5,9 @@ import io.grpc.ServerServiceDefinition;
 import io.grpc.stub.ServerCalls;
 import io.grpc.stub.StreamObserver;
 
-import jnvdocker.kubelet.Calls;
-import jnvdocker.kubelet.GrpcSockets;
-import jnvdocker.kubelet.PodResources;
+import jnvdocker.kubernetes.kubelet.Calls;
+import jnvdocker.kubernetes.kubelet.GrpcSockets;
+import jnvdocker.kubernetes.kubelet.PodResources;
 
 import java.io.IOException;
 import java.nio.file.Files;
