@@ -19,7 +19,6 @@ import jnvdocker.lease.Rule;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.UnmanagedUses;
 import jnvdocker.lease.text.Addressee;
-import jnvdocker.lease.text.ChoiceText;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.lease.text.TimeText;
 import jnvdocker.registry.LeaseWriter;
@@ -37,6 +36,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Function;
 import java.util.function.Supplier;
 
 /** A request of a client, until it has its lease or is refused: at once, or when its turn comes. */
@@ -99,8 +99,14 @@ final class OpenRequest implements Grants.Bid<Lease> {
             parts.queue().leave(request);
             return earlier;
         }
-        Optional<Lease> atOnce = atOnce(waiting.get());
-        return Optional.of(atOnce.isPresent() ? atOnce.get() : waitFor(waiting.get()));
+        if (!parts.queue().has(request.client())) {
+            Optional<Lease> atOnce = atOnce(waiting.get());
+            if (atOnce.isPresent()) {
+                return atOnce;
+            }
+            waiting.get().trial().run();
+        }
+        return Optional.of(waitFor(waiting.get()));
     }
 
     private Lease now() throws RefusedException, IOException {
@@ -128,14 +134,10 @@ final class OpenRequest implements Grants.Bid<Lease> {
     }
 
     /**
-     * GPUs that nobody waits for are the waiting client's; empty for one that has a place in the
-     * queue. If a second client comes while the first is handled here, either may be the first in
-     * the queue.
+     * GPUs that nobody waits for are the waiting client's. If a second client comes while the first
+     * is handled here, either may be the first in the queue.
      */
     private Optional<Lease> atOnce(Waiting waiting) throws RefusedException, IOException {
-        if (parts.queue().has(request.client())) {
-            return Optional.empty();
-        }
         refuseTooLong(waiting);
         return switch (decide(parts.queue().before(allowance().rank()))) {
             case Grants.Granted(Lease lease) ->
@@ -200,22 +202,28 @@ final class OpenRequest implements Grants.Bid<Lease> {
         return false;
     }
 
-    /** The holders of the GPUs that a client waits for, when its place has not named them yet. */
-    String reason(Place place) throws RefusedException, IOException {
-        read(
+    /**
+     * Decides the request of a client whose time is up, and whose place nobody has looked at: its
+     * time may have passed while no daemon ran.
+     *
+     * @param place which is closed
+     */
+    Lease last(Place place, Function<String, RefusedException> gaveUp)
+            throws RefusedException, IOException {
+        List<Ticket> before =
                 parts.queue().all().stream()
                         .filter(other -> Ticket.ORDER.compare(other, place.ticket()) < 0)
-                        .toList());
-        Holdings now = parts.registry().holdings();
-        Map<String, List<GpuUse>> uses =
-                needsScan(now)
-                        ? parts.unmanagedScan().assign(scan(), parts.registry().live()).uses()
-                        : Map.of();
-        return switch (outcome(now, uses)) {
-            case Outcome.Busy busy ->
-                    ChoiceText.reasonToWait(busy) + parts.keeper().remark(busy.leases());
-            case Outcome.Impossible why -> throw unavailable(why);
-            case Outcome.Chosen _ -> "the requested GPUs have just been given back";
+                        .toList();
+        return switch (decide(before)) {
+            case Grants.Granted(Lease lease) -> {
+                if (!isThere(lease)) {
+                    throw gaveUp.apply(LeaseText.vanished(lease.claim().gpus()));
+                }
+                yield lease;
+            }
+            case Grants.Refused(Supplier<RefusedException> why) -> throw why.get();
+            case Grants.Blocked(_, Supplier<RefusedException> why) ->
+                    throw gaveUp.apply(why.get().refusal().what());
         };
     }
 

@@ -86,7 +86,11 @@ final class Wait {
         if (lease.isPresent() && open.isThere(lease.get())) {
             return lease.get();
         }
-        throw gaveUp();
+        Optional<Place.Standing> standing = place.standing();
+        if (standing.isPresent()) {
+            throw gaveUp(standing.get().reason());
+        }
+        return open.last(place, this::gaveUp);
     }
 
     private void report(Place.Standing standing) throws IOException {
@@ -112,9 +116,7 @@ final class Wait {
         }
     }
 
-    private RefusedException gaveUp() throws RefusedException, IOException {
-        Optional<Place.Standing> standing = place.standing();
-        String reason = standing.isPresent() ? standing.get().reason() : open.reason(place);
+    private RefusedException gaveUp(String reason) {
         String longest = longest("", "");
         return new RefusedException(
                 "gave up after "

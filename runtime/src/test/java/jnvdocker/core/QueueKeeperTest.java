@@ -270,6 +270,70 @@ class QueueKeeperTest {
         assertEquals(2, alice.claim().get().gpus().size());
     }
 
+    /** Whoever waited while no daemon ran is not refused what is free, however late it is. */
+    @Test
+    void timeThatIsUpWhenTheNextDaemonComesIsNoReasonToRefuseWhatIsFree() throws Exception {
+        Request late = request(ONE, ALICE, machine.spawn());
+        parts.registry().addTicket(late, 0);
+        parts.close();
+        open();
+        Waiting over = new Waiting(Optional.of(Duration.ZERO), _ -> {});
+        Claim claim = parts.leases().take(late, Optional.of(over)).keep().orElseThrow();
+        assertEquals(List.of(ClaimedGpu.of(A)), claim.gpus());
+        assertEquals(List.of(), parts.leases().waiting());
+    }
+
+    @Test
+    void timeThatIsUpWhenTheNextDaemonComesIsRefusedWhatOthersHoldOrComeFirstFor()
+            throws Exception {
+        Request held = request(new GpuRequest.Devices(List.of("0")), ALICE, machine.spawn());
+        Request first = request(ALL, BOB, machine.spawn());
+        Request behind = request(ONE, ALICE, machine.spawn());
+        for (Request each : List.of(first, behind, held)) {
+            parts.registry().addTicket(each, 0);
+        }
+        parts.close();
+        open();
+        Waiting over = new Waiting(Optional.of(Duration.ZERO), _ -> {});
+        String kept = gaveUp(behind, over);
+        assertTrue(kept.startsWith("gave up after 0s: "), kept);
+        assertTrue(kept.contains("kept for "), kept);
+        parts.leases().take(first, Optional.of(over)).keep().orElseThrow();
+        String taken = gaveUp(held, over);
+        assertTrue(taken.contains("GPU 0 (GPU-5c1a1003) is reserved by bob's gpu run"), taken);
+        assertTrue(taken.endsWith("; wait longer with --gpu-wait"), taken);
+    }
+
+    private String gaveUp(Request request, Waiting over) {
+        return assertThrows(
+                        RefusedException.class,
+                        () -> parts.leases().take(request, Optional.of(over)))
+                .getMessage();
+    }
+
+    /** What would not start after the wait does not wait, and what can have its GPUs is started. */
+    @Test
+    void trialIsMadeBeforeAWaitAndNotAgainByTheNextDaemon() throws Exception {
+        Waiting tried =
+                new Waiting(Optional.of(Duration.ZERO), _ -> {})
+                        .trying(() -> {
+                            throw new RefusedException("no such network", "name another");
+                        });
+        Claim free =
+                parts.leases()
+                        .take(request(ALL, BOB, machine.spawn()), Optional.of(tried))
+                        .keep()
+                        .orElseThrow();
+        Request late = request(ONE, ALICE, machine.spawn());
+        assertEquals("no such network; name another", gaveUp(late, tried));
+        assertEquals(List.of(), parts.leases().waiting());
+        parts.registry().addTicket(late, 0);
+        parts.close();
+        open();
+        assertTrue(gaveUp(late, tried).startsWith("gave up after "));
+        release(free);
+    }
+
     @Test
     void unmanagedUseIsNamedAndOthersPass() throws Exception {
         GpuUse.User user = new GpuUse.User(machine.spawn(), "python3", 1002, Optional.empty());

@@ -94,7 +94,7 @@ public final class GpuWait {
         }
         Optional<Duration> limit =
                 FOREVER.contains(value) ? Optional.empty() : Optional.of(span(source, value));
-        return Optional.of(new Waiting(limit, listener(client), source, byRoot));
+        return Optional.of(new Waiting(limit, listener(client), source, byRoot, () -> {}));
     }
 
     /**

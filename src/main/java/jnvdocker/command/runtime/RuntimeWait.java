@@ -3,6 +3,7 @@ package jnvdocker.command.runtime;
 import jnvdocker.container.CompatLibraries;
 import jnvdocker.docker.engine.DockerEngine;
 import jnvdocker.docker.engine.EngineFacts;
+import jnvdocker.docker.engine.EngineObjects;
 import jnvdocker.grant.Grant;
 import jnvdocker.grant.Waiting;
 import jnvdocker.host.Gpu;
@@ -131,8 +132,18 @@ public final class RuntimeWait {
         Optional<Waiting> waiting = waits ? call.waiting() : Optional.empty();
         return waiting.isPresent()
                 ? Optional.of(
-                        new Start(request(call, wanted.get().request(), driver), waiting.get()))
+                        new Start(
+                                request(call, wanted.get().request(), driver),
+                                waiting.get().trying(() -> refuseMissing(id))))
                 : Optional.empty();
+    }
+
+    /** A start whose network is gone fails after the wait. */
+    private void refuseMissing(String id) throws RefusedException, IOException {
+        Optional<EngineObjects.Needed> needed = engine.objects().needed(id, LIMIT);
+        if (needed.isPresent()) {
+            engine.objects().refuseMissing(needed.get(), LIMIT);
+        }
     }
 
     private CreateCall call(

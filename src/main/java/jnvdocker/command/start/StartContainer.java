@@ -237,7 +237,9 @@ public final class StartContainer {
         environment.putAll(variables);
         environment.values().removeIf(Objects::isNull);
         MigVariables.refuse(environment, !withGpus || run.privileged());
-        Optional<Waiting> waiting = GpuWait.of(run.gpuWait(), request, client);
+        Optional<Waiting> waiting =
+                GpuWait.of(run.gpuWait(), request, client)
+                        .map(it -> it.trying(new StartTrial(run, engine, leases, request, client)));
         Optional<Duration> time = HoldTime.of(run.gpuTime());
         HostDriver driver = inventory.read();
         GpuNeeds checked = needs.gpus() ? needs : GpuNeeds.withGpus(image, variables);

@@ -335,8 +335,7 @@ class ProxyTest extends OneEngineTest {
     /** The words of {@code docker run} for a container whose start waits for GPU 0. */
     private static Object[] waiting(String verb, String name, String time, Object... options) {
         List<Object> words = new ArrayList<>(List.of(verb, "--name", name, "--runtime=nvidia"));
-        words.addAll(
-                List.of("--stop-signal=KILL", "--network=none", "--label=jnvdocker.gpus=device=0"));
+        words.addAll(List.of("--stop-signal=KILL", "--label=jnvdocker.gpus=device=0"));
         words.add("--label=jnvdocker.wait=" + time);
         words.addAll(Arrays.asList(options));
         return words.toArray();
@@ -522,6 +521,35 @@ class ProxyTest extends OneEngineTest {
         assertTrue(next.waitFor(1, TimeUnit.MINUTES), "the client still runs");
         awaitHolders(Map.of(0, "next"));
         awaitWaiting(0);
+    }
+
+    /** What the engine would refuse after the wait it refuses before. */
+    @Test
+    void startWhoseNetworkOrContainerIsGoneDoesNotWait() {
+        lab.run("train", 0);
+        run("run", "-d", "--name=web", "--stop-signal=KILL", "plain", "sleep", "1000");
+        Map<String, String> needs =
+                Map.of(
+                        "--network=gone", "network gone not found",
+                        "--network=container:web", "No such container",
+                        "--pid=container:web", "No such container");
+        needs.forEach((option, why) -> {
+            run(
+                    "create",
+                    "--name=late" + why.length() + option.length(),
+                    "--runtime=nvidia",
+                    "--label=jnvdocker.gpus=device=0",
+                    "--label=jnvdocker.wait=20s",
+                    option,
+                    "plain",
+                    "true");
+        });
+        lab.docker("rm", "-f", "web").ok();
+        needs.forEach((option, why) -> {
+            Command.Result refused = docker("start", "late" + why.length() + option.length()).run();
+            assertEquals(1, refused.exitCode(), refused::toString);
+            assertTrue(refused.err().contains(why), refused::toString);
+        });
     }
 
     @Test

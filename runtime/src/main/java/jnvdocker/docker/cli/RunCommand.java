@@ -201,6 +201,41 @@ public final class RunCommand implements DockerCommandLine {
         return options.values("env-file");
     }
 
+    /** The value of {@code --name}. */
+    public Optional<String> name() {
+        return options.last("name");
+    }
+
+    /** The networks that the container is to join, as typed. */
+    public List<String> networks() {
+        return NamedObjects.networks(options);
+    }
+
+    /** The other containers that the container is to use parts of, as typed. */
+    public List<String> otherContainers() {
+        return NamedObjects.containers(options);
+    }
+
+    /** Paths of files that docker's client reads, as typed. */
+    public List<String> readFiles() {
+        return Stream.of("env-file", "label-file")
+                .flatMap(option -> options.values(option).stream())
+                .toList();
+    }
+
+    /**
+     * The command for docker to refuse, with what it finds wrong first: it has the name of a
+     * runtime that does not exist, and changes nothing.
+     */
+    public List<String> refused(String runtime) {
+        return with(
+                List.of(
+                        "--tty=false",
+                        "--interactive=false",
+                        "--pull=never",
+                        "--runtime=" + runtime));
+    }
+
     /** Absolute paths in the container, cleaned, at which the user mounts something. */
     public List<String> mountTargets() {
         return MountTargets.of(options);

@@ -14,10 +14,15 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.Predicate;
+import java.util.stream.Stream;
 
 /** The engine's answers, of which any part may be missing, in the terms of leases. */
 final class ContainerRecords {
+    /** Begins a mode that is another container's. */
+    private static final String OTHER = "container:";
+
     private ContainerRecords() {}
 
     static ContainerEngine.Listed listed(Container container) {
@@ -88,6 +93,30 @@ final class ContainerRecords {
                         state.map(it -> it.getError()).orElse(""),
                         state.map(it -> it.getFinishedAt()).orElse(""),
                         Objects.requireNonNullElse(labels, Map.of())));
+    }
+
+    static EngineObjects.Needed needed(InspectContainerResponse container) {
+        var host = Optional.ofNullable(container.getHostConfig());
+        Optional<String> mode = host.map(it -> it.getNetworkMode());
+        Set<String> joined =
+                Optional.ofNullable(container.getNetworkSettings())
+                        .map(it -> it.getNetworks())
+                        .map(Map::keySet)
+                        .orElse(Set.of());
+        List<String> modes =
+                Stream.of(mode, host.map(it -> it.getIpcMode()), host.map(it -> it.getPidMode()))
+                        .flatMap(Optional::stream)
+                        .toList();
+        return new EngineObjects.Needed(
+                Stream.concat(mode.stream(), joined.stream())
+                        .filter(network -> !network.startsWith(OTHER))
+                        .distinct()
+                        .toList(),
+                modes.stream()
+                        .filter(each -> each.startsWith(OTHER))
+                        .map(each -> each.substring(OTHER.length()))
+                        .distinct()
+                        .toList());
     }
 
     /** The image's name as it was given. */

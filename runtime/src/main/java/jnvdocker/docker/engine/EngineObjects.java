@@ -9,16 +9,21 @@ import jnvdocker.docker.engine.EngineConnection.Purpose;
 import jnvdocker.holder.ContainerEngine;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.words.Quote;
+import jnvdocker.words.RefusedException;
 
 import java.time.Duration;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Objects;
 import java.util.Optional;
+import java.util.Set;
 import java.util.function.BiPredicate;
 
 /** The containers and volumes of an engine that the doctor, prune and uninstall look for. */
 public final class EngineObjects {
+    /** What docker takes for a kind of network, whether or not it has one of that name. */
+    private static final Set<String> NETWORKS = Set.of("", "default", "bridge", "host", "none");
+
     private final DockerEngine engine;
 
     EngineObjects(DockerEngine engine) {
@@ -70,6 +75,53 @@ public final class EngineObjects {
                     .ifPresent(_ -> found.add(each));
         }
         return found;
+    }
+
+    /**
+     * The networks and the other containers that a container needs at its start.
+     *
+     * @param networks by name or id
+     * @param containers by name or id
+     */
+    public record Needed(List<String> networks, List<String> containers) {}
+
+    /** What a container needs at its start; empty when there is no such container. */
+    public Optional<Needed> needed(String container, Duration limit) throws EngineException {
+        return engine.record(container, limit).map(ContainerRecords::needed);
+    }
+
+    /**
+     * Refuses a container that could not start for want of others.
+     *
+     * @throws RefusedException when the engine does not have all that it needs
+     */
+    public void refuseMissing(Needed needed, Duration limit)
+            throws RefusedException, EngineException {
+        for (String network : needed.networks()) {
+            if (!NETWORKS.contains(network) && !hasNetwork(network, limit)) {
+                throw missing("network", network, "docker network ls");
+            }
+        }
+        for (String container : needed.containers()) {
+            if (engine.record(container, limit).isEmpty()) {
+                throw missing("container", container, "docker ps -a");
+            }
+        }
+    }
+
+    private boolean hasNetwork(String network, Duration limit) throws EngineException {
+        return engine.find(
+                        "inspect network " + Quote.shown(network),
+                        limit,
+                        docker -> docker.inspectNetworkCmd().withNetworkId(network).exec())
+                .isPresent();
+    }
+
+    private static RefusedException missing(String kind, String name, String list) {
+        return new RefusedException(
+                "the container needs the %s %s, which does not exist"
+                        .formatted(kind, Quote.quoted(name)),
+                "create it before, or name one that '%s' shows".formatted(list));
     }
 
     /** Whether the engine itself removes a container when that has ended ({@code --rm}). */

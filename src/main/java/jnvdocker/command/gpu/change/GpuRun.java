@@ -51,6 +51,9 @@ import java.util.stream.Collectors;
 public final class GpuRun implements Callable<CommandOutcome> {
     private static final String VARIABLE = "CUDA_VISIBLE_DEVICES";
 
+    /** The shell's exit code when it finds no program; no other failure of a shell has it. */
+    private static final int NO_PROGRAM = 99;
+
     private final GpuInventory inventory;
     private final Leases leases;
     private final ClientRequest request;
@@ -94,7 +97,9 @@ public final class GpuRun implements Callable<CommandOutcome> {
 
     @Override
     public CommandOutcome call() throws IOException, RefusedException {
-        waiting = GpuWait.of(gpuWait.value(), request, client);
+        waiting =
+                GpuWait.of(gpuWait.value(), request, client)
+                        .map(it -> it.trying(this::refuseMissingProgram));
         time = HoldTime.of(Optional.ofNullable(gpuTime));
         wanted = Optional.of(wanted());
         return new CommandOutcome.Become(this::start);
@@ -117,6 +122,25 @@ public final class GpuRun implements Callable<CommandOutcome> {
                             + Quote.shown(visible));
         }
         return variable.orElseGet(() -> new GpuRequest.Count(1));
+    }
+
+    /** The shell finds programs as the client does. */
+    private void refuseMissingProgram() throws RefusedException, IOException {
+        String program = command.getFirst();
+        int code =
+                client.captureQuietly(
+                                List.of(
+                                        "sh",
+                                        "-c",
+                                        "command -v \"$1\" || exit " + NO_PROGRAM,
+                                        "sh",
+                                        program))
+                        .exitCode();
+        if (code == NO_PROGRAM) {
+            throw new RefusedException(
+                    "cannot run " + Quote.quoted(program) + ": there is no such program",
+                    "name a program in PATH, or give its path");
+        }
     }
 
     private static String name(String word) {
