@@ -24,11 +24,7 @@ public final class Sbom {
      *     list of jars, and the files to write
      */
     public static void main(String[] args) throws IOException {
-        File jars = new File(args[3]);
-        if (!jars.exists()) {
-            throw new IllegalArgumentException("the list of jars is missing; run Maven without -o");
-        }
-        ObjectNode list = (ObjectNode) JSON.readTree(jars);
+        ObjectNode list = (ObjectNode) JSON.readTree(new File(args[3]));
         add(new Notices(Path.of(args[0]), Path.of(args[1]), Path.of(args[2])), list);
         for (int i = 4; i < args.length; i++) {
             Path file = Path.of(args[i]);
