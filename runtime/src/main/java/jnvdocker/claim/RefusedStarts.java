@@ -37,9 +37,9 @@ import java.util.concurrent.atomic.AtomicInteger;
 
 /**
  * Starts containers when they can have their GPUs that were refused them while their engine or
- * their restart policy started them, or that were not started since no daemon ran or no driver was
- * loaded. A restart policy takes that for final, and they would be down for ever. They come after
- * all clients that wait for GPUs.
+ * their restart policy started them, or that were not started since no daemon ran, no driver was
+ * loaded or their GPU was away. A restart policy takes that for final, and they would be down for
+ * ever. They come after all clients that wait for GPUs.
  */
 public final class RefusedStarts {
     private static final Logger LOG = LoggerFactory.getLogger(RefusedStarts.class);
@@ -60,6 +60,9 @@ public final class RefusedStarts {
 
     /** So long after a refusal docker has written that the container is down, and why. */
     private static final Duration SETTLED = Duration.ofSeconds(10);
+
+    /** In how many sweeps a container that has ended is looked at; docker is done by then. */
+    private static final int LOOKS = 3;
 
     private final LeaseRegistry registry;
     private final ContainerEngine engine;
@@ -83,6 +86,9 @@ public final class RefusedStarts {
 
     /** Containers without a claim's volume, by their ids: our OCI runtime gives them their GPUs. */
     private final Map<String, ContainerEngine.Down> missed = new ConcurrentHashMap<>();
+
+    /** How often containers of claims that have ended are still looked at, by their ids. */
+    private final Map<String, Integer> looks = new ConcurrentHashMap<>();
 
     public RefusedStarts(Grants.Parts parts, ContainerEngine engine, String volumeDriver) {
         registry = parts.registry();
@@ -136,6 +142,11 @@ public final class RefusedStarts {
         sweeps.set(1);
     }
 
+    /** A claim's container has ended: its restart policy may start it, in vain. */
+    public void ended(String container) {
+        looks.put(container, LOOKS);
+    }
+
     /** Docker was refused the driver's files, and does not start a container. */
     public void lacksDriver() {
         sweeps.set(2);
@@ -143,6 +154,7 @@ public final class RefusedStarts {
 
     /** Learns of containers that nobody but the engine knows are down, if there may be some. */
     public void learnOfMissed() throws IOException {
+        learnOfEnded();
         if (sweeps.getAndUpdate(left -> Math.max(0, left - 1)) != 1) {
             return;
         }
@@ -154,22 +166,43 @@ public final class RefusedStarts {
         }
     }
 
+    /** Docker asks nobody when it restarts a container and finds no node of a GPU. */
+    private void learnOfEnded() throws IOException {
+        for (String container : List.copyOf(looks.keySet())) {
+            Optional<ContainerEngine.Inspected> now = engine.inspect(container, LIMIT);
+            if (now.isEmpty() || now.get().pid() > 0) {
+                looks.remove(container);
+            } else if (!now.get().restarting()) {
+                Optional<ContainerEngine.Down> down = engine.down(container, LIMIT);
+                Optional<String> lack = down.flatMap(ContainerEngine.Down::lackedGpu);
+                if (lack.isPresent()) {
+                    learn(down.orElseThrow(), lack.get());
+                }
+                looks.computeIfPresent(
+                        container, (_, left) -> lack.isPresent() || left == 1 ? null : left - 1);
+            }
+        }
+    }
+
     private void learn() throws IOException {
         for (ContainerEngine.Down container : engine.ended(LIMIT)) {
-            Optional<String> lack = container.lacked(volumeDriver);
-            if (lack.isEmpty()) {
-                continue;
+            Optional<String> lack = container.lacked(volumeDriver).or(container::lackedGpu);
+            if (lack.isPresent()) {
+                learn(container, lack.get());
             }
-            LOG.warn(
-                    "{} is down, since {} when docker was to start it",
-                    Quote.lines(container.name()),
-                    lack.get());
-            Optional<String> claim = claimOf(container);
-            if (claim.isPresent()) {
-                registry.claims().missedStart(claim.get(), container.error(), lack.get());
-            } else {
-                missed.put(container.id(), container);
-            }
+        }
+    }
+
+    private void learn(ContainerEngine.Down container, String lack) throws IOException {
+        LOG.warn(
+                "{} is down, since {} when docker was to start it",
+                Quote.lines(container.name()),
+                lack);
+        Optional<String> claim = claimOf(container);
+        if (claim.isPresent()) {
+            registry.claims().missedStart(claim.get(), container.error(), lack);
+        } else if (container.lackedGpu().isEmpty()) {
+            missed.put(container.id(), container);
         }
     }
 

@@ -1,6 +1,7 @@
 package jnvdocker.holder;
 
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.RefusedStart;
 import jnvdocker.words.ForeignText;
 
@@ -97,6 +98,14 @@ public interface ContainerEngine {
         /** What we report when no driver is loaded (HostDriver, DeviceNodes). */
         private static final Pattern NO_DRIVER = Pattern.compile("no NVIDIA driver is loaded.*");
 
+        /** What docker reports of a node of its --device that is not there. */
+        private static final Pattern NO_NODE =
+                Pattern.compile("custom device \"[^\"]*?(/dev/nvidia[^\"]*)\": no such file");
+
+        /** What we report when a claim's GPU is not there (ClaimedNodes). */
+        private static final Pattern NO_GPU =
+                Pattern.compile("(?:GPU|instance) \\S+ \\([^)]*\\) is no longer on this host");
+
         /**
          * Whether it is the one that was refused a start, and still waits for nothing but a GPU:
          * its policy would have it run, and what docker keeps as its error is what it was refused
@@ -138,7 +147,26 @@ public interface ContainerEngine {
                 return Optional.of("nothing served docker's volume plugin " + volumeDriver);
             }
             // Docker has refused to mount the driver's volume.
-            return Optional.of(NO_DRIVER.matcher(error)).filter(Matcher::find).map(Matcher::group);
+            return Optional.of(NO_DRIVER.matcher(error))
+                    .filter(Matcher::find)
+                    .map(Matcher::group)
+                    .or(this::lackedGpu);
+        }
+
+        /**
+         * The GPU of its claim that was away at its last start; docker finds no node of the GPU, or
+         * we do not mount the claim's volume. Its policy does not try that again.
+         */
+        public Optional<String> lackedGpu() {
+            if (!isMeantToRun()
+                    || finished.startsWith(NEVER)
+                    || !labels.containsKey(ClaimNames.CLAIM_LABEL)) {
+                return Optional.empty();
+            }
+            Matcher node = NO_NODE.matcher(error);
+            return node.find()
+                    ? Optional.of("there was no " + node.group(1))
+                    : Optional.of(NO_GPU.matcher(error)).filter(Matcher::find).map(Matcher::group);
         }
 
         /**

@@ -8,6 +8,7 @@ import jnvdocker.attack.Attack;
 import jnvdocker.core.SimulatedClients.RunOptions;
 import jnvdocker.holder.ContainerEngine;
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.RefusedStart;
 import jnvdocker.lease.TestingLeases;
 import jnvdocker.posix.ProcessId;
@@ -146,6 +147,32 @@ class RefusedStartTest {
                                 ID, "train", "always", error, "0001-01-01T00:00:00Z", Map.of())
                         .lacked(PLUGIN),
                 "its user's first start has failed");
+    }
+
+    /** As docker 20.10 and 28.5 keep it, for a node and for the volume of the claim. */
+    @ParameterizedTest
+    @ValueSource(
+            strings = {
+                "error gathering device information while adding custom device \"/dev/nvidia0\": no"
+                        + " such file or directory",
+                "failed to create task for container: error gathering device information while"
+                        + " adding custom device \"/dev/nvidia-caps/nvidia-cap12\": no such file",
+                "error while mounting volume '/var/lib/jnvdocker/claims/1': VolumeDriver.Mount: GPU"
+                        + " 0 (GPU-5c1a1003) is no longer on this host, or the driver does not show"
+                        + " it; run"
+            })
+    void containerWhoseGpuWasAwayIsNamedAndTriedAgain(String error) {
+        String label = ClaimNames.CLAIM_LABEL;
+        for (String policy : List.of("always", "unless-stopped", "on-failure")) {
+            Optional<String> lack = down(policy, error, label).lackedGpu();
+            assertTrue(lack.orElseThrow().matches("there was no /dev/nvidia.*|GPU 0 .* host"));
+            assertEquals(lack, down(policy, error, label).obstacle(PLUGIN));
+        }
+        Optional<String> none = Optional.empty();
+        assertEquals(none, down("always", error, "a").lackedGpu(), "no container of ours");
+        assertEquals(none, down("no", error, label).lackedGpu(), "no policy");
+        String other = error.replace("nvidia", "fuse").replace("no longer", "held");
+        assertEquals(none, down("always", other, label).lackedGpu(), "lacks another node");
     }
 
     /** It is named, and started by nobody. */

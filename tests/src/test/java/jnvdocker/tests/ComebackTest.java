@@ -10,6 +10,7 @@ import jnvdocker.tests.world.SocketRelay;
 
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.CsvSource;
 import org.junit.jupiter.params.provider.EnumSource;
 
 import java.io.IOException;
@@ -150,6 +151,69 @@ class ComebackTest extends WantedEngineTest {
         assertEquals("exited", lab.inspect("updated", "{{.State.Status}}"));
         assertEquals("exited", lab.inspect("stopped", "{{.State.Status}}"));
         lab.awaitHolders(Map.of(2, "train"));
+    }
+
+    /** The kinds of absence of a GPU. */
+    private enum Away {
+        NODE(List.of("dev/nvidia1")),
+        DRIVER(List.of("proc/driver/nvidia/gpus")),
+        BOTH(List.of("dev/nvidia1", "proc/driver/nvidia/gpus"));
+
+        private final List<String> files;
+
+        Away(List<String> files) {
+            this.files = files;
+        }
+
+        void move(boolean there) throws IOException {
+            for (String file : files) {
+                Path shown = lab.host().directory().resolve(file);
+                if (Files.isDirectory(shown)) {
+                    try (var gpus = Files.list(shown)) {
+                        shown = gpus.sorted().skip(1).findFirst().orElseThrow();
+                    }
+                }
+                Path aside = lab.host().directory().resolve("aside-" + file.replace('/', '-'));
+                if (there) {
+                    Files.move(aside, Path.of(Files.readString(Path.of(aside + ".name"))));
+                } else {
+                    Files.writeString(Path.of(aside + ".name"), shown.toString());
+                    Files.move(shown, aside);
+                }
+            }
+        }
+    }
+
+    /** As of a GPU that falls off the bus, is bound to another driver, or is reset. */
+    @ParameterizedTest
+    @CsvSource({"always, NODE", "unless-stopped, DRIVER", "on-failure, BOTH"})
+    void containerWhoseGpuWentAwayIsStartedWhenItIsBack(String policy, Away away) throws Exception {
+        lab.run("train", 1, "--restart=" + policy);
+        String pid = lab.inspect("train", "{{.State.Pid}}").strip();
+        away.move(false);
+        try {
+            Command.of("kill", "-KILL", pid).run().ok();
+            Lab.await(() -> {
+                String state = lab.inspect("train", "{{.State.Status}} {{.State.Error}}");
+                return state.matches("(?s)exited .*(nvidia1|is no longer on this host).*")
+                        ? List.of()
+                        : List.of(state);
+            });
+            Lab.await(() -> {
+                Command.Result doctor = lab.jnvdocker("gpu", "doctor");
+                return doctor.out().contains("container train is down since docker was to start")
+                                || doctor.out().contains("container train did not come back: ")
+                        ? List.of()
+                        : List.of(doctor.out());
+            });
+        } finally {
+            away.move(true);
+        }
+        Lab.await(() -> {
+            String state = lab.inspect("train", "{{.State.Status}} {{.State.Error}}");
+            return state.startsWith("running") ? List.of() : List.of(state);
+        });
+        lab.awaitHolders(Map.of(1, "train"));
     }
 
     /** The engine may start the container again, so nothing but a user ends its lease. */

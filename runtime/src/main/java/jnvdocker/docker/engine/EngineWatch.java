@@ -190,7 +190,10 @@ public final class EngineWatch implements AutoCloseable {
             }
             case "rename" -> renamed(container);
             case "die" ->
-                    claim.ifPresent(its -> perform(action, () -> reconciler.recheck(its.id())));
+                    claim.ifPresent(its -> {
+                        refusedStarts.ended(container);
+                        perform(action, () -> reconciler.recheck(its.id()));
+                    });
             case "destroy" -> {
                 perform(action, () -> reconciler.destroyed(container));
                 claim.ifPresent(its -> perform(action, () -> reconciler.destroyed(container, its)));
