@@ -120,6 +120,11 @@ public final class UnmanagedScan {
         return uses.observers();
     }
 
+    /** A container has another name now. */
+    public void renamed(String container, String name) {
+        uses.renamed(container, name);
+    }
+
     /** The processes that have more descriptors than one scan checks, as of the last scan. */
     public List<OpenDevices.Partial> beyond() {
         return uses.beyond();

@@ -185,6 +185,7 @@ public final class Reconciler {
     /** The engine has given a container another name. */
     public void renamed(String container, String name) throws IOException {
         registry.claims().renamed(new Claim.ContainerRef(container, name));
+        unmanagedScan.renamed(container, name);
     }
 
     /** The engine has started a container. */
@@ -198,6 +199,7 @@ public final class Reconciler {
         registry.live().stream()
                 .flatMap(lease -> lease.claim().container().stream())
                 .forEach(container -> names.put(container.id(), container.name()));
+        unmanagedScan.observers().forEach(observer -> names.put(observer.id(), observer.name()));
         keeper.learn(running.stream().map(RunningContainer::id).collect(Collectors.toSet()));
         for (RunningContainer container : running) {
             String before = names.getOrDefault(container.id(), container.name());

@@ -39,6 +39,9 @@ public interface GpuUses {
         return List.of();
     }
 
+    /** A container has another name now. */
+    default void renamed(String container, String name) {}
+
     /** The processes of the last scan that have more descriptors than are read at once. */
     default List<OpenDevices.Partial> beyond() {
         return List.of();

@@ -10,6 +10,9 @@ public interface Observers {
     /** Those that still run, the oldest first. */
     List<Observer> running();
 
+    /** A container has another name now. */
+    default void renamed(String container, String name) {}
+
     /** Whether a container is one of them. */
     default boolean observes(String container) {
         return running().stream().anyMatch(observer -> observer.id().equals(container));

@@ -129,6 +129,11 @@ public final class SeenUses implements GpuUses {
     }
 
     @Override
+    public void renamed(String container, String name) {
+        observing.observers().renamed(container, name);
+    }
+
+    @Override
     public List<OpenDevices.Partial> beyond() {
         return last.map(it -> it.found().beyond()).orElse(List.of());
     }

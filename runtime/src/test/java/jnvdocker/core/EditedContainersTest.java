@@ -84,6 +84,16 @@ class EditedContainersTest {
             assertFalse(edited.observes("c2"));
             edited = EditedContainers.in(files);
         }
+        edited.renamed("c1", "exporter");
+        edited.renamed("c2", "job");
+        edited.renamed("c3", "other");
+        for (int daemon = 0; daemon < 2; daemon++) {
+            assertEquals(
+                    List.of("exporter"), edited.running().stream().map(Observer::name).toList());
+            assertEquals(SET, edited.variables("c1"));
+            assertFalse(edited.has("c3"));
+            edited = EditedContainers.in(files);
+        }
         Files.delete(bundle);
         assertEquals(List.of(), edited.running());
         assertFalse(edited.observes("c1"));

@@ -212,6 +212,10 @@ class ObserverTest {
         lab.daemon().stop();
         lab.startDaemon();
         assertObserves("agent");
+        lab.docker("rename", "agent", "watcher").ok();
+        Lab.await(() ->
+                table().contains("observed by watcher") ? List.of() : List.of("its new name"));
+        assertObserves("watcher");
         run("after", "--gpus=4", "plain").ok();
         awaitHolders(Map.of(0, "after", 1, "after", 2, "after", 3, "after"));
     }

@@ -112,13 +112,38 @@ public final class EditedContainers implements Observers {
         });
         note(container, bundle, observer);
         try {
-            // Whatever has the name: a pipe would block the daemon.
-            Path file = directory.resolve(container);
-            Files.deleteIfExists(file);
-            Files.write(file, json.writeValueAsBytes(root), StandardOpenOption.CREATE_NEW);
+            write(container, root);
         } catch (IOException e) {
             LOG.warn(
                     "commands in container {} get no variables of jnvdocker's: {}",
+                    container,
+                    FileErrors.describe(e));
+        }
+    }
+
+    private void write(String container, JsonNode root) throws IOException {
+        // Whatever has the name: a pipe would block the daemon.
+        Path file = directory.resolve(container);
+        Files.deleteIfExists(file);
+        Files.write(file, json.writeValueAsBytes(root), StandardOpenOption.CREATE_NEW);
+    }
+
+    @Override
+    public synchronized void renamed(String container, String name) {
+        Optional<JsonNode> root =
+                observes(container)
+                        ? read(container).filter(its -> its.path(OBSERVER) instanceof ObjectNode)
+                        : Optional.empty();
+        if (root.isEmpty()) {
+            return;
+        }
+        ((ObjectNode) root.get().path(OBSERVER)).put("name", name);
+        note(container, all.get(container).bundle(), observer(container, root.get()));
+        try {
+            write(container, root.get());
+        } catch (IOException e) {
+            LOG.warn(
+                    "after a restart the observer {} has its earlier name: {}",
                     container,
                     FileErrors.describe(e));
         }
