@@ -1,5 +1,6 @@
 package jnvdocker.command.runtime;
 
+import jnvdocker.lease.Owner;
 import jnvdocker.lease.text.Addressee;
 
 import java.util.Collections;
@@ -30,15 +31,17 @@ final class Projects {
     }
 
     /** The user of a container, who may use compose or Docker's API for users. */
-    Addressee userOf(CreateCall call) {
+    Addressee userOf(CreateCall call, Owner owner) {
         Optional<String> project = call.project();
         if (project.isEmpty()) {
             return call.isOfApi() ? Addressee.API : Addressee.ENGINE;
         }
-        return new Addressee.Service(claim ->
-                claim.container()
-                        .map(it -> byContainer.get(it.id()))
-                        .filter(project.get()::equals)
-                        .isPresent());
+        return new Addressee.Service(
+                owner,
+                claim ->
+                        claim.container()
+                                .map(it -> byContainer.get(it.id()))
+                                .filter(project.get()::equals)
+                                .isPresent());
     }
 }

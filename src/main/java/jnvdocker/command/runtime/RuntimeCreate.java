@@ -323,7 +323,9 @@ public final class RuntimeCreate {
                             switch (source) {
                                 case IMAGE -> new Addressee.ByDefault(creation.gpus(), true);
                                 case SWARM -> Addressee.SWARM;
-                                default -> projects.userOf(call);
+                                default ->
+                                        projects.userOf(
+                                                call, creation.request().requested().owner());
                             });
             // A task of Swarm's is started by the engine, whatever its labels.
             throw waits && source != GpuWish.Source.SWARM ? its.advising(parts.toWait()) : its;

@@ -178,6 +178,14 @@ class RuntimeClientsTest extends RuntimeEngineTest {
                             && unknown.err().contains("add 'directory' to trust_owner"),
                     unknown::toString);
             lab.configure("[runtime]\ntrust_owner = ['directory']\n");
+            Command.Result trusted = upOneGpu(compose, "all");
+            assertTrue(
+                    trusted.exitCode() != 0
+                            && trusted.err()
+                                    .contains(
+                                            "to have the same once photos_server was started"
+                                                    + " again,"),
+                    trusted::toString);
             Command.Result guessed = upOneGpu(compose, "with=" + first);
             assertTrue(
                     guessed.exitCode() != 0

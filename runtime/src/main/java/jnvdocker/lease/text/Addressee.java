@@ -2,6 +2,7 @@ package jnvdocker.lease.text;
 
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
+import jnvdocker.lease.Owner;
 import jnvdocker.request.GpuRequest;
 
 import java.util.List;
@@ -60,9 +61,10 @@ public sealed interface Addressee {
     /**
      * A user of compose, who does not type {@code jnvdocker run}.
      *
+     * @param owner of the service that requests GPUs, as far as it is known
      * @param isPartner whether a claim is of another service of the project
      */
-    record Service(Predicate<Claim> isPartner) implements Addressee {}
+    record Service(Owner owner, Predicate<Claim> isPartner) implements Addressee {}
 
     /**
      * A user who has not mentioned GPUs: a default says how many the image gets.

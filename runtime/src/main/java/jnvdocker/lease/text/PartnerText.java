@@ -72,27 +72,36 @@ public final class PartnerText {
 
     /**
      * How a service of compose gets the GPUs of another of its project; empty when none of these
-     * has them.
+     * has them, or nothing can show that both belong to one user.
      *
+     * @param owner of the service, as far as it is known
      * @param isPartner whether a claim is of such a service
      */
-    static Optional<String> ofService(Outcome.Busy busy, Predicate<Claim> isPartner) {
+    static Optional<String> ofService(Outcome.Busy busy, Owner owner, Predicate<Claim> isPartner) {
         return busy instanceof Outcome.Taken taken
                 ? taken.leases().stream()
                         .map(Lease::claim)
                         .filter(isPartner)
-                        .map(PartnerText::label)
                         .findFirst()
+                        .flatMap(partner -> label(owner, partner))
                 : Optional.empty();
     }
 
     /** A claim whose owner is not known is shared with nobody. */
-    private static String label(Claim partner) {
+    private static Optional<String> label(Owner owner, Claim partner) {
+        String name = Quote.shown(partner.displayName());
         String label =
                 "give this service the label jnvdocker.gpus: with=%s to have the same"
-                        .formatted(Quote.shown(partner.displayName()));
-        return partner.owner().isUnknown()
-                ? label + " once an administrator has added 'directory' to trust_owner"
-                : label;
+                        .formatted(name);
+        if (isGuessed(owner)) {
+            return Optional.of(
+                    label + " once an administrator has added 'directory' to trust_owner");
+        }
+        if (!owner.isUnknown() && isGuessed(partner.owner())) {
+            return Optional.of(label + " once %s was started again".formatted(name));
+        }
+        return owner.isUnknown() || partner.owner().isUnknown()
+                ? Optional.empty()
+                : Optional.of(label);
     }
 }

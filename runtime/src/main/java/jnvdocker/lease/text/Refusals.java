@@ -6,6 +6,7 @@ import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Outcome;
+import jnvdocker.lease.Owner;
 import jnvdocker.lease.Quota;
 import jnvdocker.lease.Verdict;
 import jnvdocker.request.GpuRequest;
@@ -16,6 +17,7 @@ import jnvdocker.words.Refusal;
 import java.time.Instant;
 import java.util.ArrayList;
 import java.util.List;
+import java.util.function.Predicate;
 import java.util.stream.Stream;
 
 /** The table of refusals: why a request gets no GPU, and what its {@link Addressee} can do. */
@@ -40,13 +42,14 @@ public final class Refusals {
         return switch (to) {
             case Addressee.Waits(List<String> ways) ->
                     new Refusal(ChoiceText.reason(busy), advice(busy, ways));
-            case Addressee.Service(var isPartner) ->
+            case Addressee.Service(Owner owner, Predicate<Claim> isPartner) ->
                     new Refusal(
                             ChoiceText.reason(busy),
                             advice(
                                     busy,
                                     Stream.concat(
-                                                    PartnerText.ofService(busy, isPartner).stream(),
+                                                    PartnerText.ofService(busy, owner, isPartner)
+                                                            .stream(),
                                                     Stream.of("start it again later"))
                                             .toList()));
             case Addressee.ByDefault byDefault -> busyByDefault(busy, byDefault);
