@@ -241,7 +241,7 @@ public final class Leases {
      * The GPUs that a request would be given at a moment.
      *
      * @param gpus none if it would be refused
-     * @param free how many GPUs nobody has, and are not kept after a stop
+     * @param free how many GPUs nobody has, and are kept for nobody else
      * @param refusal of the request; empty if it would be met
      */
     public record Offer(List<Gpu> gpus, int free, Optional<RefusedException> refusal) {}
@@ -256,7 +256,12 @@ public final class Leases {
         Supply.Terms terms = supply.terms(gpus, List.of(owner), before);
         UnmanagedUses unmanaged = unmanagedScan.unmanaged(seen, holdings, terms.rules());
         GpuChoice choice = terms.choice(holdings, unmanaged);
-        int free = (int) choice.verdicts().stream().filter(Verdict::isFreeButForTheQueue).count();
+        int free =
+                (int)
+                        choice.verdicts().stream()
+                                .filter(Verdict::isFree)
+                                .filter(verdict -> !verdict.is(Verdict.NotAllowed.class))
+                                .count();
         try {
             return switch (choice.of(new Requested(request, owner))) {
                 case Outcome.Chosen chosen -> new Offer(chosen.gpus(), free, Optional.empty());

@@ -89,15 +89,23 @@ public final class HolderName {
                 || names(claim).anyMatch(name -> isName(word, name));
     }
 
+    /** Whether a word means the container, program, task or pod that a client waits for. */
+    public static boolean isWaiting(String word, Request request) {
+        return names(request.origin(), request.container()).anyMatch(name -> isName(word, name));
+    }
+
     private static Stream<String> names(Claim claim) {
+        return names(claim.origin(), Optional.of(claim.displayName()));
+    }
+
+    private static Stream<String> names(Origin origin, Optional<String> container) {
         Stream<String> titles =
-                switch (claim.origin()) {
+                switch (origin) {
                     case Origin.EngineContainer _, Origin.OciContainer _ -> Stream.of();
-                    case Origin.HostProcess _, Origin.MesosTask _ ->
-                            Stream.of(claim.origin().title());
+                    case Origin.HostProcess _, Origin.MesosTask _ -> Stream.of(origin.title());
                     case Origin.Pod pod -> Stream.of(pod.title(), pod.name());
                 };
-        return Stream.concat(Stream.of(claim.displayName()), titles);
+        return Stream.concat(container.stream(), titles);
     }
 
     /** Whether a word is an id, or enough of its beginning. */

@@ -14,8 +14,8 @@ import java.util.Set;
  * @param client the process that requests them: as long as it lives, it keeps its place in the
  *     queue, and what it was given is reserved
  * @param origin of the {@link Claim} that it becomes
- * @param container the name of the container that waits to be started; empty when it is still to be
- *     created, or none
+ * @param container the name of the container that is to be started, or to be created; empty when it
+ *     has none yet, or there is none
  */
 public record Request(
         ProcessId client, Requested requested, Origin origin, Optional<String> container) {
@@ -24,7 +24,7 @@ public record Request(
         requested = requested.by(origin);
     }
 
-    /** A request for no container that exists. */
+    /** A request for no container. */
     public Request(
             GpuRequest request,
             Set<String> candidates,
@@ -33,6 +33,11 @@ public record Request(
             Origin origin,
             Optional<Duration> time) {
         this(client, new Requested(request, owner, candidates, time), origin, Optional.empty());
+    }
+
+    /** The same request, for a container of that name. */
+    public Request named(Optional<String> container) {
+        return new Request(client, requested, origin, container);
     }
 
     /** The same request, for some GPUs alone. */

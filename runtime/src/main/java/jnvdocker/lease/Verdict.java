@@ -116,13 +116,6 @@ public record Verdict(Gpu gpu, List<Lease> leases, long left, List<Reason> reaso
         return isInService() && !isBusy() && uses().isEmpty();
     }
 
-    /** Whether it is in service, and nobody has it or is to have it but clients that wait. */
-    public boolean isFreeButForTheQueue() {
-        return reasons.stream()
-                .allMatch(reason ->
-                        reason instanceof Nameless || reason instanceof KeptFor(Ticket _));
-    }
-
     /** Whether the request can have it when the leases of others have ended. */
     boolean mayComeFree() {
         return !isBarred() && !isOwn() && !isUsedForLong();

@@ -96,7 +96,8 @@ public final class JobCommands {
         }
         throw found.isEmpty()
                 ? new RefusedException(
-                        "you have no job whose GPUs are held by " + Quote.quoted(word),
+                        "none of your jobs holds GPUs, or waits for them, under the name "
+                                + Quote.quoted(word),
                         "'docker stop' stops a container, and " + list)
                 : new RefusedException(
                         Quote.quoted(word)
@@ -111,7 +112,7 @@ public final class JobCommands {
     private static Set<Long> holding(Jobs jobs, String word) throws IOException {
         Set<Long> found = new HashSet<>();
         for (Job job : jobs.all()) {
-            if (jobs.leases().isMeant(word, job)) {
+            if (jobs.isMeant(word, job)) {
                 found.add(job.id());
             }
         }

@@ -9,7 +9,7 @@ import java.io.IOException;
 import java.util.List;
 import java.util.Optional;
 
-/** The leases of running jobs. */
+/** The leases of running jobs, and the GPUs that others wait for. */
 final class JobLeases {
     private final LeaseParts parts;
 
@@ -25,9 +25,17 @@ final class JobLeases {
                 .findFirst();
     }
 
-    /** Whether a word means a holder of GPUs that a job has. */
-    boolean isMeant(String word, Job job) throws IOException {
-        return !of(job, HolderName.meant(word, live())).isEmpty();
+    /**
+     * Whether a word means a holder of GPUs that a job has, or the one that it waits for.
+     *
+     * @param process of the job, if it runs
+     */
+    boolean isMeant(String word, Job job, Optional<ProcessId> process) throws IOException {
+        return !of(job, HolderName.meant(word, live())).isEmpty()
+                || parts.leases().waiting().stream()
+                        .map(waiter -> waiter.ticket().request())
+                        .filter(request -> process.filter(request.client()::equals).isPresent())
+                        .anyMatch(request -> HolderName.isWaiting(word, request));
     }
 
     /** Has everything stopped that holds GPUs of a job. */

@@ -238,8 +238,8 @@ public final class Jobs implements AutoCloseable {
                 .findFirst();
     }
 
-    JobLeases leases() {
-        return leases;
+    boolean isMeant(String word, Job job) throws IOException {
+        return leases.isMeant(word, job, job.process(boot));
     }
 
     /** Records that a request of a job's process was refused. */

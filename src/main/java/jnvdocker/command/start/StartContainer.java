@@ -277,7 +277,7 @@ public final class StartContainer {
                             Caller.process(request),
                             new Origin.OciContainer("", Optional.of(Quote.shown(run.image()))),
                             time);
-            try (Grant<Claim> grant = take(wanted.get(), run.image(), wish, waiting)) {
+            try (Grant<Claim> grant = take(wanted.get(), run, wish, waiting)) {
                 becomeWithRuntime(ours.get(), run, grant.given(), time, request, client);
                 grant.keep();
             }
@@ -297,7 +297,7 @@ public final class StartContainer {
                         new Origin.EngineContainer(
                                 engine.id(ENGINE_LIMIT), Optional.of(Quote.shown(run.image()))),
                         time);
-        try (Grant<Claim> grant = take(wanted.get(), run.image(), wish, waiting)) {
+        try (Grant<Claim> grant = take(wanted.get(), run, wish, waiting)) {
             Optional<Claim> claim = grant.given();
             // The client may have waited for days.
             HostDriver now = inventory.read();
@@ -398,12 +398,12 @@ public final class StartContainer {
     }
 
     private Grant<Claim> take(
-            Wanted wanted, String image, Request request, Optional<Waiting> waiting)
+            Wanted wanted, RunCommand run, Request request, Optional<Waiting> waiting)
             throws RefusedException, IOException {
         try {
-            return leases.take(request, waiting);
+            return leases.take(request.named(run.name()), waiting);
         } catch (UnavailableException e) {
-            if (mayObserve(wanted.request(), image, request.requested().owner())) {
+            if (mayObserve(wanted.request(), run.image(), request.requested().owner())) {
                 throw e.advising(ObserverPolicy.REMEDY_IF_ALLOWED);
             }
             throw wanted.byDefault() ? e.to(new Addressee.ByDefault(wanted.request(), false)) : e;

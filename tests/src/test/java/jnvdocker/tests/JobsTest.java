@@ -248,15 +248,17 @@ class JobsTest {
     @Test
     void cancelledJobLeavesTheQueueOrIsStoppedWithItsContainer() {
         hold();
-        long waits = submit("carol", "run", "--rm", "--gpus=1", "cuda", "true");
+        long waits = submit("carol", "run", "--rm", "--name=late", "--gpus=1", "cuda", "true");
         awaitWaiting(waits);
+        String why = as("carol", JNVDOCKER, "gpu", "why", "late").run().ok().out();
+        assertTrue(why.startsWith("carol has waited for 1 GPU since "), why);
         Command.Result uninstall = machine.jnvdocker("gpu", "uninstall").run();
         assertTrue(
                 uninstall.err().contains("  job " + waits + " has not ended:\n"),
                 uninstall::toString);
         assertEquals(
                 "cancelled job " + waits + "\n",
-                as("carol", JNVDOCKER, "gpu", "cancel", waits).run().ok().out());
+                as("carol", JNVDOCKER, "gpu", "cancel", "late").run().ok().out());
         Lab.await(() -> waiting().isEmpty() ? List.of() : List.of("it is in the queue"));
         await(waits, "outcome", "cancelled");
         free();
@@ -269,7 +271,10 @@ class JobsTest {
                         : List.of("it does not run"));
         Command.Result none = as("carol", JNVDOCKER, "gpu", "cancel", "other").run();
         assertTrue(
-                none.err().contains("you have no job whose GPUs are held by 'other'"),
+                none.err()
+                        .contains(
+                                "none of your jobs holds GPUs, or waits for them, under the name"
+                                        + " 'other'"),
                 none::toString);
         assertEquals(125, as("dave", JNVDOCKER, "gpu", "cancel", "victim").run().exitCode());
         as("carol", JNVDOCKER, "gpu", "cancel", "victim").run().ok();

@@ -165,6 +165,12 @@ class WaitingTest {
         lab.run("train", 3);
         Client eight = waiting("eight", "all");
         eight.awaitSaid("waiting for all GPUs, next in the queue");
+        String why = lab.jnvdocker("gpu", "why", "eight").ok().out();
+        assertTrue(why.startsWith("uid 61001 has waited for all GPUs since "), why);
+        assertTrue(why.endsWith(", for container eight, at place 1 of the queue.\n"), why);
+        // Those that are kept for it.
+        Command.Result find = lab.jnvdocker("gpu", "find", "--json");
+        assertTrue(find.out().contains("\"free\" : 0,"), find::toString);
         Client one = waiting("one", "1");
         one.awaitSaid("waiting for 1 GPU, number 2 in the queue");
         assertTrue(one.err().contains("are kept for uid 61001 (pid "), one::err);

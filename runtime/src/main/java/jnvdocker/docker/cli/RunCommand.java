@@ -136,6 +136,11 @@ public final class RunCommand implements DockerCommandLine {
         return options.isSet(option);
     }
 
+    /** The name that the container is to have. */
+    public Optional<String> name() {
+        return options.last("name").filter(name -> !name.isEmpty());
+    }
+
     public boolean quiet() {
         return options.isSet("quiet");
     }

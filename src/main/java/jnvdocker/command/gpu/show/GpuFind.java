@@ -80,7 +80,7 @@ public final class GpuFind extends ShowCommand {
     /**
      * A host, as {@code --json} prints it.
      *
-     * @param free how many of its GPUs nobody has; null if it is not known
+     * @param free how many of its GPUs nobody has or is to have; null if it is not known
      * @param gpus those that the request would get; none if it would be refused
      * @param refusal why it would be; null otherwise
      * @param error why nothing is known; null otherwise

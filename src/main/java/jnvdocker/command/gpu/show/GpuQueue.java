@@ -4,6 +4,7 @@ import jnvdocker.command.gpu.view.HolderJson;
 import jnvdocker.command.gpu.view.Purpose;
 import jnvdocker.command.gpu.view.WatchedCommand;
 import jnvdocker.core.Leases;
+import jnvdocker.lease.HolderName;
 import jnvdocker.lease.Ticket;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.request.GpuFilter;
@@ -54,9 +55,24 @@ public final class GpuQueue extends WatchedCommand {
             int priority = ticket().priority();
             return Stream.of(
                             Optional.of("priority " + priority).filter(_ -> priority != 0),
-                            waiter.obstacle().map(why -> "others are served first: " + why))
+                            servedLater())
                     .flatMap(Optional::stream)
                     .collect(Collectors.joining("; "));
+        }
+
+        private Optional<String> servedLater() {
+            return waiter.obstacle().map(why -> "others are served first: " + why);
+        }
+
+        private String sentence() {
+            return "%s has waited for %s since %s, for %s, at place %d of the queue%s."
+                    .formatted(
+                            Quote.shown(ticket().owner().name()),
+                            LeaseText.requested(ticket().requested().request()),
+                            LeaseText.time(ticket().since()),
+                            LeaseText.purpose(ticket().request()),
+                            place,
+                            servedLater().map(why -> "; " + why).orElse(""));
         }
     }
 
@@ -83,6 +99,14 @@ public final class GpuQueue extends WatchedCommand {
                         Column.note("NOTE", Placed::note)),
                 () -> entries(waiting),
                 "nobody waits for GPUs");
+    }
+
+    /** A sentence for each waiting client that a word means, by its container, program or task. */
+    static List<String> explain(String word, List<Leases.Waiter> waiting) {
+        return placed(waiting).stream()
+                .filter(it -> HolderName.isWaiting(word, it.ticket().request()))
+                .map(Placed::sentence)
+                .toList();
     }
 
     private static List<Placed> placed(List<Leases.Waiter> waiting) {

@@ -178,6 +178,10 @@ public final class GpuWhy extends ShowCommand {
         if (!isJson() && observer.isPresent()) {
             return Shown.sentences(explain(observer.get()));
         }
+        List<String> waiting = GpuQueue.explain(id, leases.waiting());
+        if (!isJson() && !waiting.isEmpty()) {
+            return Shown.sentences(waiting);
+        }
         Optional<WithheldGpus.Withheld> withheld = leases.withheld().of(id);
         if (!isJson() && withheld.isPresent()) {
             return Shown.sentences(
@@ -240,11 +244,11 @@ public final class GpuWhy extends ShowCommand {
 
     private static List<String> explain(Observer observer) {
         return List.of(
-                "Container %s observes all GPUs since %s and holds none: it requested them with the"
+                "Container %s observes all GPUs since %s and holds none, as the configuration allows"
                                 .formatted(
                                         Quote.shown(observer.name()),
                                         LeaseText.time(observer.since()))
-                        + " capability utility alone.",
+                        + " (observers).",
                 observer.image().map(image -> "It is of image " + Quote.shown(image)).orElse("It")
                         + (observer.image().isPresent() ? ", and " : " ")
                         + "has no node by which CUDA computes. A process of it that has memory of a"
