@@ -14,9 +14,9 @@ import java.util.List;
 import java.util.Map;
 import java.util.Objects;
 import java.util.Set;
+import java.util.function.Predicate;
 import java.util.regex.Pattern;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 /**
  * The nodes of what connects GPUs with storage, networks and each other: GPUDirect Storage,
@@ -31,17 +31,23 @@ public final class FabricNodes {
     private static final List<String> DEVICES =
             List.of("nvidia-fs", "nvidia-nvlink", "nvidia-nvswitch", "nvidia-caps-imex-channels");
 
+    private static final Pattern COMMA = Pattern.compile(",");
+    private static final String CHANNEL = "channel";
+    private static final Pattern CHANNEL_NAME = Pattern.compile(CHANNEL + "[0-9]{1,5}");
+
     /** The nodes of one directory of which a variable requests all. */
-    private record Nodes(String directory, Pattern name) {}
+    private record Nodes(String directory, Predicate<String> name) {
+        Nodes(String directory, String name) {
+            this(directory, Pattern.compile(name).asMatchPredicate());
+        }
+    }
 
     private static final Map<String, Nodes> NODES =
             Map.of(
-                    "NVIDIA_GDS", new Nodes("/dev", Pattern.compile("nvidia-fs[0-9]*")),
-                    "NVIDIA_GDRCOPY", new Nodes("/dev", Pattern.compile("gdrdrv")),
-                    "NVIDIA_MOFED",
-                            new Nodes("/dev/infiniband", Pattern.compile("uverbs[0-9]+|rdma_cm")),
-                    "NVIDIA_NVSWITCH",
-                            new Nodes("/dev", Pattern.compile("nvidia-nvswitch(ctl|[0-9]+)")));
+                    "NVIDIA_GDS", new Nodes("/dev", "nvidia-fs[0-9]*"),
+                    "NVIDIA_GDRCOPY", new Nodes("/dev", "gdrdrv"),
+                    "NVIDIA_MOFED", new Nodes("/dev/infiniband", "uverbs[0-9]+|rdma_cm"),
+                    "NVIDIA_NVSWITCH", new Nodes("/dev", "nvidia-nvswitch(ctl|[0-9]+)"));
 
     private FabricNodes() {}
 
@@ -69,14 +75,7 @@ public final class FabricNodes {
         }
         String channels = variables.getOrDefault(CHANNELS, "").strip();
         if (!channels.isEmpty()) {
-            String numbers =
-                    channels.equals("all")
-                            ? "[0-9]+"
-                            : Stream.of(channels.split(","))
-                                    .map(number -> Pattern.quote(number.strip()))
-                                    .collect(Collectors.joining("|", "(", ")"));
-            Pattern name = Pattern.compile("channel" + numbers);
-            nodes.addAll(of(host, new Nodes("/dev/nvidia-caps-imex-channels", name)));
+            nodes.addAll(of(host, new Nodes("/dev/nvidia-caps-imex-channels", channels(channels))));
         }
         nodes.sort(Comparator.comparing(DeviceNode::name));
         return nodes;
@@ -85,6 +84,18 @@ public final class FabricNodes {
     /** Whether a container's variables request GPUDirect Storage, which needs files besides. */
     public static boolean wantsStorage(Map<String, String> variables) {
         return ENABLED.equals(variables.get("NVIDIA_GDS"));
+    }
+
+    /** The names of the channels of a list, of which an image may have made any length. */
+    private static Predicate<String> channels(String list) {
+        Predicate<String> all = CHANNEL_NAME.asMatchPredicate();
+        return list.equals("all")
+                ? all
+                : COMMA.splitAsStream(list)
+                                .map(number -> CHANNEL + number.strip())
+                                .filter(all)
+                                .collect(Collectors.toSet())
+                        ::contains;
     }
 
     private static List<DeviceNode> of(Host host, Nodes wanted) throws IOException {
@@ -96,10 +107,7 @@ public final class FabricNodes {
         try (DirectoryStream<Path> entries = Files.newDirectoryStream(directory)) {
             for (Path entry : entries) {
                 String name = entry.getFileName().toString();
-                long device =
-                        wanted.name().matcher(name).matches()
-                                ? FileStatus.of(entry).characterDevice()
-                                : 0;
+                long device = wanted.name().test(name) ? FileStatus.of(entry).characterDevice() : 0;
                 if (device != 0) {
                     nodes.add(
                             new DeviceNode(

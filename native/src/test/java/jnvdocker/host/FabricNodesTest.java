@@ -51,6 +51,7 @@ class FabricNodesTest {
                 + "|nvidia-caps-imex-channels/channel10 509:10",
         "NVIDIA_IMEX_CHANNELS, '1, 7', nvidia-caps-imex-channels/channel1 509:1",
         "NVIDIA_IMEX_CHANNELS, '.*', ''",
+        "NVIDIA_IMEX_CHANNELS, '(0,\\\\E|1,,channel1', ''",
         "NVIDIA_VISIBLE_DEVICES, all, ''"
     })
     void variableRequestsTheNodesThatThereAre(String name, String value, String nodes)

@@ -117,9 +117,13 @@ class HostileContainersTest extends OneHostTest {
 
     /** The whole answer. */
     private String create(String config, String container) throws IOException {
+        return create(config, container, HOST);
+    }
+
+    private String create(String config, String container, String host) throws IOException {
         try (SocketChannel channel = connect()) {
             try {
-                Channels.newOutputStream(channel).write(request(config, container, HOST));
+                Channels.newOutputStream(channel).write(request(config, container, host));
             } catch (IOException e) {
                 // The daemon has refused it before it had come whole.
             }
@@ -196,6 +200,16 @@ class HostileContainersTest extends OneHostTest {
         }
         String answer = create(config(variables), container("{}"));
         assertTrue(answer.endsWith("T\0\0\0\4\0\0\0\0"), answer);
+        assertAlive(pid);
+    }
+
+    /** In a variable, which an image may set, too. */
+    @Test
+    void creationWithALongListOfChannelsIsAnswered() throws Exception {
+        long pid = start();
+        String channels = "\"NVIDIA_IMEX_CHANNELS=" + "7,".repeat(900_000) + "\"";
+        String answer = create(config(channels), container("{}"), WITH_GPU);
+        assertTrue(answer.contains("nvidia-uvm"), () -> answer.substring(0, 1000));
         assertAlive(pid);
     }
 
