@@ -1,7 +1,7 @@
 package jnvdocker.command.runtime;
 
-import jnvdocker.lease.Owner;
 import jnvdocker.lease.text.Addressee;
+import jnvdocker.oci.lease.OciCreation;
 
 import java.util.Collections;
 import java.util.LinkedHashMap;
@@ -31,13 +31,13 @@ final class Projects {
     }
 
     /** The user of a container, who may use compose or Docker's API for users. */
-    Addressee userOf(CreateCall call, Owner owner) {
+    Addressee userOf(CreateCall call, OciCreation creation) {
         Optional<String> project = call.project();
         if (project.isEmpty()) {
             return call.isOfApi() ? Addressee.API : Addressee.ENGINE;
         }
         return new Addressee.Service(
-                owner,
+                creation.request().requested().owner(),
                 claim ->
                         claim.container()
                                 .map(it -> byContainer.get(it.id()))

@@ -323,9 +323,7 @@ public final class RuntimeCreate {
                             switch (source) {
                                 case IMAGE -> new Addressee.ByDefault(creation.gpus(), true);
                                 case SWARM -> Addressee.SWARM;
-                                default ->
-                                        projects.userOf(
-                                                call, creation.request().requested().owner());
+                                default -> projects.userOf(call, creation);
                             });
             // A task of Swarm's is started by the engine, whatever its labels.
             throw waits && source != GpuWish.Source.SWARM ? its.advising(parts.toWait()) : its;
