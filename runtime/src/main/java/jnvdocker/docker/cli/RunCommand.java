@@ -206,11 +206,6 @@ public final class RunCommand implements DockerCommandLine {
         return options.values("env-file");
     }
 
-    /** The value of {@code --name}. */
-    public Optional<String> name() {
-        return options.last("name");
-    }
-
     /** The networks that the container is to join, as typed. */
     public List<String> networks() {
         return NamedObjects.networks(options);
