@@ -36,7 +36,6 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
-import java.util.function.Function;
 import java.util.function.Supplier;
 
 /** A request of a client, until it has its lease or is refused: at once, or when its turn comes. */
@@ -202,29 +201,11 @@ final class OpenRequest implements Grants.Bid<Lease> {
         return false;
     }
 
-    /**
-     * Decides the request of a client whose time is up, and whose place nobody has looked at: its
-     * time may have passed while no daemon ran.
-     *
-     * @param place which is closed
-     */
-    Lease last(Place place, Function<String, RefusedException> gaveUp)
-            throws RefusedException, IOException {
-        List<Ticket> before =
-                parts.queue().all().stream()
-                        .filter(other -> Ticket.ORDER.compare(other, place.ticket()) < 0)
-                        .toList();
-        return switch (decide(before)) {
-            case Grants.Granted(Lease lease) -> {
-                if (!isThere(lease)) {
-                    throw gaveUp.apply(LeaseText.vanished(lease.claim().gpus()));
-                }
-                yield lease;
-            }
-            case Grants.Refused(Supplier<RefusedException> why) -> throw why.get();
-            case Grants.Blocked(_, Supplier<RefusedException> why) ->
-                    throw gaveUp.apply(why.get().refusal().what());
-        };
+    /** The clients that come before that of a place. */
+    List<Ticket> before(Place place) {
+        return parts.queue().all().stream()
+                .filter(other -> Ticket.ORDER.compare(other, place.ticket()) < 0)
+                .toList();
     }
 
     /**

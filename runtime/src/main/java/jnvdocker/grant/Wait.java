@@ -12,6 +12,7 @@ import jnvdocker.words.Span;
 import java.io.IOException;
 import java.time.Duration;
 import java.util.Optional;
+import java.util.function.Supplier;
 
 /** A client's wait in the queue, until it has been given its lease. */
 final class Wait {
@@ -90,7 +91,18 @@ final class Wait {
         if (standing.isPresent()) {
             throw gaveUp(standing.get().reason());
         }
-        return open.last(place, this::gaveUp);
+        // Nobody has looked at its place: its time may have passed while no daemon ran.
+        return switch (open.decide(open.before(place))) {
+            case Grants.Granted(Lease its) -> {
+                if (!open.isThere(its)) {
+                    throw gaveUp(LeaseText.vanished(its.claim().gpus()));
+                }
+                yield its;
+            }
+            case Grants.Refused(Supplier<RefusedException> why) -> throw why.get();
+            case Grants.Blocked(_, Supplier<RefusedException> why) ->
+                    throw gaveUp(why.get().refusal().what());
+        };
     }
 
     private void report(Place.Standing standing) throws IOException {

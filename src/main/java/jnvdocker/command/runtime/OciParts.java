@@ -72,18 +72,37 @@ public record OciParts(
                         call.docker(),
                         call.image(),
                         world(gpus, majors),
-                        claim ->
-                                made(claim, call)
+                        new GpuWishes.Claims() {
+                            @Override
+                            public Optional<GpuWishes.Made> of(ClaimKey claim) throws IOException {
+                                return made(claim, call)
                                         .map(made ->
                                                 new GpuWishes.Made(
                                                         made.request(),
-                                                        made.isOf(call.container().id()))));
+                                                        made.isOf(call.container().id())));
+                            }
+
+                            @Override
+                            public boolean isKnown(ClaimKey claim) throws IOException {
+                                return containers.isKnown(claim);
+                            }
+                        });
     }
 
-    OciCreation creation(CreateCall call, GpuRequest request) throws RefusedException {
-        Owner owner =
-                trials.test(call.container().id()) ? Owner.TRIAL : owners.of(call.usersLabels());
+    OciCreation creation(CreateCall call, GpuRequest request) throws RefusedException, IOException {
+        Owner owner = trials.test(call.container().id()) ? Owner.TRIAL : owner(call);
         return call.creation(owner, request, Optional.empty());
+    }
+
+    /**
+     * The owner of a container. Of one whose claim was lost with the registry, its last start knows
+     * the owner, if that ran when the registry was lost.
+     */
+    private Owner owner(CreateCall call) throws IOException {
+        Owner owner = owners.of(call.usersLabels());
+        return owner.isUnknown() && call.usersLabels().containsKey(ClaimNames.CLAIM_LABEL)
+                ? containers.lastOwner(call.container()).orElse(owner)
+                : owner;
     }
 
     /**

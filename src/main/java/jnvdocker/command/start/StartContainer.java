@@ -263,7 +263,12 @@ public final class StartContainer {
             }
             proof.refuseWithoutRuntime(run, ours.get());
             Claim claim = leases.observer(Caller.owner(request), Quote.shown(run.image()));
-            becomeWithRuntime(ours.get(), run, Optional.of(claim), time, request, client);
+            becomeWithRuntime(
+                    ours.get(),
+                    run,
+                    labels(Optional.of(claim), wanted.get().request(), time),
+                    request,
+                    client);
             return;
         }
         if (ours.isPresent()) {
@@ -278,7 +283,12 @@ public final class StartContainer {
                             new Origin.OciContainer("", Optional.of(Quote.shown(run.image()))),
                             time);
             try (Grant<Claim> grant = take(wanted.get(), run, wish, waiting)) {
-                becomeWithRuntime(ours.get(), run, grant.given(), time, request, client);
+                becomeWithRuntime(
+                        ours.get(),
+                        run,
+                        labels(grant.given(), wish.requested().request(), time),
+                        request,
+                        client);
                 grant.keep();
             }
             return;
@@ -365,13 +375,12 @@ public final class StartContainer {
 
     /**
      * Our OCI runtime gives the container its GPUs, whenever it is started: docker gets nothing but
-     * the claim, which names the owner and the number of GPUs, and for how long.
+     * labels.
      */
     private static void becomeWithRuntime(
             String name,
             RunCommand run,
-            Optional<Claim> claim,
-            Optional<Duration> time,
+            List<String> labels,
             ClientRequest request,
             ClientConnection client)
             throws IOException, RefusedException {
@@ -379,13 +388,24 @@ public final class StartContainer {
         if (run.runtime().isEmpty()) {
             options.add("--runtime=" + name);
         }
-        options.add(
-                "--label="
-                        + claim.map(it -> ClaimNames.CLAIM_LABEL + "=" + it.key().text())
-                                .orElse(ClaimNames.GPUS_LABEL + "=none"));
-        time.ifPresent(
-                it -> options.add("--label=" + ClaimNames.TIME_LABEL + "=" + Span.spelled(it)));
+        labels.forEach(label -> options.add("--label=" + label));
         client.exec(request.dockerWith(run.with(options)));
+    }
+
+    /**
+     * The claim, which names the owner and the request, and for how long. The request is there as
+     * well, for the day when the registry is lost that knows the claim.
+     */
+    private static List<String> labels(
+            Optional<Claim> claim, GpuRequest request, Optional<Duration> time) {
+        List<String> labels = new ArrayList<>();
+        claim.ifPresent(it -> labels.add(ClaimNames.CLAIM_LABEL + "=" + it.key().text()));
+        labels.add(
+                ClaimNames.GPUS_LABEL
+                        + "="
+                        + (claim.isPresent() ? request : new GpuRequest.None()));
+        time.ifPresent(it -> labels.add(ClaimNames.TIME_LABEL + "=" + Span.spelled(it)));
+        return labels;
     }
 
     /**

@@ -16,6 +16,8 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
+import java.util.Map;
+import java.util.Set;
 
 /** What {@code gpu doctor} says when the state directory is lost while GPUs are held. */
 class LostStateTest extends OneEngineTest {
@@ -78,6 +80,32 @@ class LostStateTest extends OneEngineTest {
         lab.daemon().stop();
         lab.startDaemon();
         assertEquals(List.of(), found("registry"));
+    }
+
+    /** A running one is known again by its claim's file, one that is stopped by its labels. */
+    @ParameterizedTest
+    @ValueSource(strings = {"nvidia", "runc"})
+    void containerIsStartedAgainWithWhatWasRequested(String way) throws IOException {
+        String run =
+                "run -d --runtime=%s --name=train --gpus=device=0,1 --stop-signal=KILL plain sleep"
+                        + " 1000";
+        lab.jnvdocker((Object[]) run.formatted(way).split(" ")).ok();
+        lose("registry.db", "registry.db-wal", "registry.db-shm");
+        lab.docker("restart", "train").ok();
+        lab.awaitSharers(Map.of(0, "train", 1, "train"));
+        assertEquals(Set.of("root"), users());
+        lab.docker("stop", "train").ok();
+        lab.awaitSharers(Map.of());
+        lose("registry.db", "registry.db-wal", "registry.db-shm");
+        lab.docker("start", "train").ok();
+        lab.awaitSharers(Map.of(0, "train", 1, "train"));
+        // Nothing of the registry says whose it is, and everybody can set labels.
+        assertEquals(Set.of(way.equals("runc") ? "root" : "somebody"), users());
+    }
+
+    private static Set<String> users() {
+        return Set.copyOf(
+                lab.jnvdocker("gpu", "leases", "--json").ok().json().findValuesAsText("user"));
     }
 
     @ParameterizedTest

@@ -17,6 +17,7 @@ import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimedGpu;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Origin;
+import jnvdocker.lease.Owner;
 import jnvdocker.lease.text.HoldersText;
 import jnvdocker.lease.text.LeaseText;
 import jnvdocker.posix.ProcessId;
@@ -111,6 +112,24 @@ public final class OciContainers {
                 .made(claim)
                 .filter(it -> it.container().isPresent() && !it.isOf(container.id()))
                 .isPresent();
+    }
+
+    /** Whether a claim of that id is known, be it forgotten. */
+    public boolean isKnown(ClaimKey claim) throws IOException {
+        return registry.claims().knew(claim.id());
+    }
+
+    /** The owner of the lease that a container has, or had last. */
+    public Optional<Owner> lastOwner(Container container) throws IOException {
+        Optional<Lease> live = live(container);
+        return (live.isPresent() ? live : past(container)).map(lease -> lease.claim().owner());
+    }
+
+    private Optional<Lease> past(Container container) throws IOException {
+        return registry.history()
+                .lastOf(
+                        new Origin.OciContainer(container.root(), Optional.empty()),
+                        container.id());
     }
 
     /** The container starts with what was requested by that claim, and has it from now on. */
@@ -331,13 +350,7 @@ public final class OciContainers {
             throws RefusedException, IOException {
         Container container = creation.container();
         Claim.ContainerRef ref = new Claim.ContainerRef(container.id(), creation.name());
-        Optional<Lease> last =
-                earlier.isPresent()
-                        ? earlier.map(SeenEnd::lease)
-                        : registry.history()
-                                .lastOf(
-                                        new Origin.OciContainer(container.root(), Optional.empty()),
-                                        container.id());
+        Optional<Lease> last = earlier.isPresent() ? earlier.map(SeenEnd::lease) : past(container);
         Optional<Lease> given =
                 grants.take(creation.request(), new Creation(ref, earlier, had(last), scan, until));
         if (given.isEmpty()) {

@@ -63,6 +63,11 @@ public final class GpuWishes {
     public interface Claims {
         /** A claim; empty when it is not that container's. */
         Optional<Made> of(ClaimKey claim) throws IOException;
+
+        /** Whether the registry knows a claim of that id, whoever has it. */
+        default boolean isKnown(ClaimKey claim) throws IOException {
+            return true;
+        }
     }
 
     /**
@@ -269,6 +274,13 @@ public final class GpuWishes {
         Optional<ClaimKey> key = label.flatMap(ClaimKey::parse);
         Optional<Made> made = key.isPresent() ? claims.of(key.get()) : Optional.empty();
         if (users.isPresent() && made.isEmpty()) {
+            // The registry that knew the claim is lost. What was requested is in the other label,
+            // which gives nobody more than any container with that label has.
+            if (key.isPresent()
+                    && !claims.isKnown(key.get())
+                    && words.label(ClaimNames.GPUS_LABEL).isPresent()) {
+                return Optional.empty();
+            }
             throw new RefusedException(
                     "this container's label %s names the claim %s, which is not its own"
                             .formatted(

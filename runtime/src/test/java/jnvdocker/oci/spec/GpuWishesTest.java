@@ -96,6 +96,7 @@ class GpuWishesTest {
     private String standard = "runc";
     private String runtime = "nvidia";
     private Optional<GpuRequest> claims = Optional.empty();
+    private boolean known = true;
     private boolean namesIt;
 
     private static String json(String text) {
@@ -147,9 +148,18 @@ class GpuWishesTest {
                         docker,
                         image,
                         new GpuWishes.World(MINORS, new Majors(195, Set.of(510)), CLAIMS),
-                        id ->
-                                claims.filter(_ -> id.equals(KEY))
-                                        .map(request -> new GpuWishes.Made(request, namesIt)));
+                        new GpuWishes.Claims() {
+                            @Override
+                            public Optional<GpuWishes.Made> of(ClaimKey claim) {
+                                return claims.filter(_ -> claim.equals(KEY))
+                                        .map(request -> new GpuWishes.Made(request, namesIt));
+                            }
+
+                            @Override
+                            public boolean isKnown(ClaimKey claim) {
+                                return known;
+                            }
+                        });
     }
 
     private static GpuWish claimed(GpuRequest request) {
@@ -236,6 +246,17 @@ class GpuWishesTest {
         labels = "'jnvdocker.claim':'" + KEY.text() + "'";
         requests = "{'Driver':'','Count':1,'DeviceIDs':null,'Capabilities':[['gpu']]}";
         assertEquals(gpus(ONE, GpuWish.Source.DEVICE_REQUEST), ofDocker());
+    }
+
+    /** The registry that knew the claim is lost: what was requested is in the other label. */
+    @Test
+    void claimThatNobodyKnowsLeavesTheLabelBesideIt() throws Exception {
+        labels = "'jnvdocker.claim':'" + KEY.text() + "','jnvdocker.gpus':'2'";
+        assertThrows(RefusedException.class, this::ofDocker);
+        known = false;
+        assertEquals(gpus(new GpuRequest.Count(2), GpuWish.Source.LABEL), ofDocker());
+        labels = "'jnvdocker.claim':'" + KEY.text() + "'";
+        assertThrows(RefusedException.class, this::ofDocker);
     }
 
     /** Every user sees the id. */
