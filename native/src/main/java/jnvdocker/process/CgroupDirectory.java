@@ -14,13 +14,15 @@ import java.util.regex.Pattern;
 
 /** A directory below {@code /sys/fs/cgroup} (see cgroups(7)). */
 record CgroupDirectory(Path path) {
+    private static final String EVENTS = "cgroup.events";
+
     /** A rule of the devices controller for one character device. */
     private static final Pattern RULE = Pattern.compile("c ([0-9]{1,4}):([0-9]{1,7}) [rwm]+");
 
     /** Whether there is a process in it or below it; false once it is gone. */
     boolean hasProcesses() throws IOException {
         try {
-            Path events = path.resolve("cgroup.events");
+            Path events = path.resolve(EVENTS);
             return Files.exists(events)
                     ? Files.readAllLines(events).contains("populated 1")
                     : !Files.readString(processes()).isEmpty() || hasProcessesBelow();
@@ -30,6 +32,15 @@ record CgroupDirectory(Path path) {
                 return false;
             }
             throw e;
+        }
+    }
+
+    /** Whether version 2 keeps its processes from running; false where that is not shown. */
+    boolean isFrozen() {
+        try {
+            return Files.readAllLines(path.resolve(EVENTS)).contains("frozen 1");
+        } catch (IOException e) {
+            return false; // of version 1, or gone
         }
     }
 

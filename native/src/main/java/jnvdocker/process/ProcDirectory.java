@@ -112,6 +112,15 @@ final class ProcDirectory implements Processes {
     }
 
     @Override
+    public boolean isPaused(ProcessId process, Optional<String> cgroup) {
+        return cgroup.map(Path::of)
+                        .map(CgroupDirectory::new)
+                        .filter(CgroupDirectory::isFrozen)
+                        .isPresent()
+                || isFrozen(process);
+    }
+
+    @Override
     public boolean isStopped(ProcessId process) {
         return read(process.pid(), "stat")
                 .map(ProcessStat::parse)

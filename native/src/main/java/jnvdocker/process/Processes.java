@@ -54,6 +54,14 @@ public interface Processes {
     boolean isFrozen(ProcessId process);
 
     /**
+     * Whether a process does nothing until its cgroup is thawed, as that of a container that its
+     * engine has paused.
+     *
+     * @param cgroup its directory, if that is known: version 2 shows nothing elsewhere
+     */
+    boolean isPaused(ProcessId process, Optional<String> cgroup);
+
+    /**
      * Whether a live process was stopped, by Ctrl-Z most likely, and does nothing until a signal
      * continues it (SIGCONT).
      */

@@ -202,6 +202,7 @@ final class GpuBoard {
             case Life.Running(ProcessId process)
                     when !lease.isOfContainer() && evidence.isStopped(process) ->
                     "pid " + process.pid() + " is stopped";
+            case Life.Running(ProcessId process) when evidence.isPaused(lease, process) -> "paused";
             case Life.Running _ -> evidence.note(lease);
             case Life.Gone _ ->
                     evidence.memory(lease)

@@ -470,7 +470,10 @@ public final class Leases {
                             + " docker has paused it)";
             case Life.Running(ProcessId process) ->
                     evidence.kind(lease).runs(lease, process)
-                            + (lease.isOfContainer() ? "" : stopped(process));
+                            + (evidence.isPaused(lease, process)
+                                    ? ", and is paused until its engine lets it go on (docker"
+                                            + " unpause)"
+                                    : lease.isOfContainer() ? "" : stopped(process));
             case Life.Gone(String why) ->
                     why
                             + evidence.memory(lease)

@@ -233,6 +233,11 @@ public final class Evidence {
         return processes.isKilled(process) && processes.isFrozen(process);
     }
 
+    /** Whether a lease's running holder does nothing until its engine lets it go on. */
+    public boolean isPaused(Lease lease, ProcessId process) {
+        return !lease.isReservation() && processes.isPaused(process, lease.holder().cgroup());
+    }
+
     /** The cgroup of a container, when its process is in one that is named after it. */
     public Optional<String> cgroup(ProcessId process, String container) {
         return processes.cgroup(process, container);

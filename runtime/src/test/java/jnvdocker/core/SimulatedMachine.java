@@ -253,6 +253,11 @@ final class SimulatedMachine implements Processes, HostClock {
         return false;
     }
 
+    @Override
+    public boolean isPaused(ProcessId process, Optional<String> cgroup) {
+        return false;
+    }
+
     /** The stopped processes. */
     final Set<ProcessId> stopped = new HashSet<>();
 

@@ -249,6 +249,18 @@ class GpuCommandsTest {
     }
 
     @Test
+    void pausedContainerIsShownAsPausedUntilItGoesOn() {
+        run("train-7", "device=1");
+        engine.docker("pause", "train-7").run().ok();
+        await(() -> gpus().path(1).path("note").asText().equals("paused"));
+        assertMatches(
+                "^What keeps it: .* runs, and is paused until its engine lets it go on .*$",
+                jnvdocker("gpu", "why", "1").ok().out());
+        engine.docker("unpause", "train-7").run().ok();
+        await(() -> !gpus().path(1).path("note").asText().equals("paused"));
+    }
+
+    @Test
     void jsonHasAllOfIt() {
         run("train-7", "device=1");
         JsonNode gpu = gpus().path(1);

@@ -179,7 +179,7 @@ class PackageTest {
                 """);
         Lab.await(() -> {
             String queue = sh("jnvdocker gpu queue").out();
-            return queue.contains("cuda") ? List.of() : List.of(queue);
+            return queue.contains("container waiter") ? List.of() : List.of(queue);
         });
         String leases = shell("jnvdocker gpu leases --json").out();
         String daemon = machine.property("jnvdocker.service", "MainPID");
@@ -192,7 +192,7 @@ class PackageTest {
         assertOpen("train-0", 0);
         shell("systemctl daemon-reload");
         assertOpen("train-3", 3);
-        assertTrue(shell("jnvdocker gpu queue").out().contains("cuda"));
+        assertTrue(shell("jnvdocker gpu queue").out().contains("container waiter"));
         shell("docker rm -f train-3");
         Lab.await(() -> {
             String state =

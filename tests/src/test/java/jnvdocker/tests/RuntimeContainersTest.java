@@ -149,6 +149,21 @@ class RuntimeContainersTest extends RuntimeEngineTest {
     }
 
     @Test
+    void pausedContainerKeepsItsGpuAndIsShownAsPaused() {
+        start("one", "--label", "jnvdocker.gpus=1").ok();
+        awaitNumbers(Map.of("one", 1));
+        lab.docker("pause", "one").ok();
+        Lab.await(() -> isPaused() ? List.of() : List.of("not paused"));
+        awaitNumbers(Map.of("one", 1));
+        lab.docker("unpause", "one").ok();
+        Lab.await(() -> isPaused() ? List.of("paused") : List.of());
+    }
+
+    private static boolean isPaused() {
+        return lab.jnvdocker("gpu", "ls").ok().out().lines().anyMatch(it -> it.endsWith("paused"));
+    }
+
+    @Test
     void countsAreOfFreeOnesAndTheThirdIsRefusedByName() {
         start("one", "--label", "jnvdocker.gpus=2").ok();
         start("two", "-e", "JNVDOCKER_GPUS=2").ok();
