@@ -390,7 +390,9 @@ class ProxyTest extends OneEngineTest {
         assertTrue(queue.contains(" 61001 "), queue);
         lab.docker("rm", "-f", "train").ok();
         assertServed(next, "next");
-        assertEquals("served\n", read(directory.resolve("next.log")));
+        // Docker's client may print warnings of the engine's above.
+        String log = read(directory.resolve("next.log"));
+        assertTrue(log.endsWith("served\n"), log);
         awaitHolders(Map.of());
     }
 

@@ -56,7 +56,9 @@ class TranscriptTest {
         lab.docker("tag", "plain", "app").ok();
         programs = Directories.make("programs");
         CProgram.put("holdopen", programs.resolve("python3"));
-        Command.of("cp", "/bin/sleep", programs.resolve("train.py")).run().ok();
+        for (String name : List.of("train.py", "nvidia-smi")) {
+            Command.of("cp", "/bin/sleep", programs.resolve(name)).run().ok();
+        }
     }
 
     @AfterAll
@@ -228,7 +230,8 @@ class TranscriptTest {
 
     /** Starts a command that lasts, until the end of the test. */
     private void start(String user, Object... words) {
-        started.add(as(user, words).start());
+        String path = programs + ":" + System.getenv("PATH");
+        started.add(as(user, words).with("PATH", path).start());
     }
 
     private static String node(int gpu) {
