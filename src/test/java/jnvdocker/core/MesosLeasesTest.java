@@ -70,7 +70,8 @@ class MesosLeasesTest extends SimulatedWorldTest {
     }
 
     private Claim reserve() throws Exception {
-        return leases().take(
+        return leases().runs()
+                .take(
                         new Request(
                                 new GpuRequest.Count(1),
                                 Set.of(),
@@ -111,7 +112,7 @@ class MesosLeasesTest extends SimulatedWorldTest {
         Lease lease = leases().live().getFirst();
         assertEquals(holder(), lease.holder());
         assertEquals(claim, lease.claim());
-        assertEquals(GpuStatus.State.HELD, leases().state(lease));
+        assertEquals(GpuStatus.State.HELD, leases().holders().state(lease));
         assertEquals("alice's Mesos task train", LeaseText.holder(lease));
         assertEquals(Optional.empty(), MesosKind.claimOf("b", leases().live()));
     }
@@ -136,7 +137,9 @@ class MesosLeasesTest extends SimulatedWorldTest {
         world.machine.end(helper);
         assertEquals(1, leases().live().size());
         assertTrue(
-                leases().explain(leases().live().getFirst()).contains(FREEZER + "/cgroup.procs"));
+                leases().holders()
+                        .explain(leases().live().getFirst())
+                        .contains(FREEZER + "/cgroup.procs"));
         world.machine.end(task);
         assertEquals(List.of(), leases().live());
         assertEquals(
@@ -192,7 +195,7 @@ class MesosLeasesTest extends SimulatedWorldTest {
                         + deny
                         + ": Is a directory",
                 gpu.note());
-        assertTrue(leases().explain(lease).endsWith("Is a directory"));
+        assertTrue(leases().holders().explain(lease).endsWith("Is a directory"));
         restart();
         assertEquals(1, leases().live().size());
 

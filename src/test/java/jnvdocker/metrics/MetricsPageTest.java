@@ -106,6 +106,7 @@ class MetricsPageTest {
 
     private Claim claim(String request) throws IOException, RefusedException {
         return parts.leases()
+                .runs()
                 .take(
                         new Request(
                                 GpuRequest.parseOption(request),
@@ -289,7 +290,7 @@ class MetricsPageTest {
     private IdleHolder idle(Claim claim) throws IOException, RefusedException {
         return new IdleHolder(
                 HostDriver.read(host).gpus().getFirst(),
-                parts.leases().lease(claim.id()),
+                parts.leases().releases().live(claim.id()),
                 false,
                 IdleSource.NODES,
                 Instant.ofEpochSecond(1_800_000_000),

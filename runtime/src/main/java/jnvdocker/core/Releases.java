@@ -1,6 +1,7 @@
 package jnvdocker.core;
 
 import jnvdocker.holder.Evidence;
+import jnvdocker.holder.HolderText;
 import jnvdocker.holder.Life;
 import jnvdocker.keeper.Keeper;
 import jnvdocker.lease.Allowance;
@@ -15,6 +16,7 @@ import jnvdocker.lease.text.QuotaText;
 import jnvdocker.lease.text.TimeText;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.supply.Supply;
+import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
@@ -22,27 +24,23 @@ import java.time.Duration;
 import java.time.Instant;
 import java.util.List;
 import java.util.Optional;
+import java.util.stream.Collectors;
 
 /** Ends leases by command, and gives them more time. */
 public final class Releases {
     private static final String FORCED = "released by force: ";
 
-    private final Leases leases;
     private final LeaseRegistry registry;
     private final Keeper keeper;
     private final Evidence evidence;
+    private final HolderText holders;
     private final Supply supply;
 
-    Releases(
-            Leases leases,
-            LeaseRegistry registry,
-            Keeper keeper,
-            Evidence evidence,
-            Supply supply) {
-        this.leases = leases;
+    Releases(LeaseRegistry registry, Keeper keeper, Evidence evidence, Supply supply) {
         this.registry = registry;
         this.keeper = keeper;
         this.evidence = evidence;
+        holders = new HolderText(evidence);
         this.supply = supply;
     }
 
@@ -52,11 +50,11 @@ public final class Releases {
      * @throws RefusedException when there is none, or its holder is not known to be gone
      */
     public Lease ifGone(String claim) throws RefusedException, IOException {
-        Lease lease = leases.lease(claim);
+        Lease lease = live(claim);
         keeper.end(List.of(lease), Keeper.Caller.CLIENT);
         if (registry.liveOf(claim).filter(now -> now.id() == lease.id()).isPresent()) {
             throw new RefusedException(
-                    LeaseText.holder(lease) + " is not released: " + leases.explain(lease),
+                    LeaseText.holder(lease) + " is not released: " + holders.explain(lease),
                     evidence.of(lease) instanceof Life.Gone
                             ? "with --force it is, unless a program still uses its GPUs"
                             : LeaseText.toEnd(lease.claim()));
@@ -73,7 +71,7 @@ public final class Releases {
      *     the GPUs
      */
     public Lease unused(String claim, String who) throws RefusedException, IOException {
-        Lease lease = leases.lease(claim);
+        Lease lease = live(claim);
         keeper.end(List.of(lease), Keeper.Caller.CLIENT);
         Optional<Lease> now = registry.liveOf(claim).filter(it -> it.id() == lease.id());
         if (now.isEmpty()) {
@@ -83,7 +81,7 @@ public final class Releases {
         if (!unused || !keeper.endUnused(now.get(), FORCED + who)) {
             throw new RefusedException(
                     "%s is not released: %s, and could go on to use what another would get"
-                            .formatted(LeaseText.holder(now.get()), leases.explain(now.get())),
+                            .formatted(LeaseText.holder(now.get()), holders.explain(now.get())),
                     LeaseText.toEnd(lease.claim()) + "; root can still release it");
         }
         return lease;
@@ -105,10 +103,10 @@ public final class Releases {
      * @throws RefusedException when the claim has none
      */
     public Released byForce(String claim, String who) throws RefusedException, IOException {
-        Lease lease = leases.lease(claim);
+        Lease lease = live(claim);
         while (true) {
             boolean idle = lease.isOfClient() || evidence.of(lease) instanceof Life.Gone;
-            String what = leases.explain(lease);
+            String what = holders.explain(lease);
             if (keeper.endByForce(lease, FORCED + who)) {
                 return new Released(lease, idle ? Optional.empty() : Optional.of(what));
             }
@@ -186,7 +184,23 @@ public final class Releases {
             writer.extend(lease, time);
             return null;
         });
-        return leases.lease(lease.claim().id());
+        return live(lease.claim().id());
+    }
+
+    /** The live lease of a claim. */
+    public Lease live(String claim) throws RefusedException, IOException {
+        Optional<Lease> lease = registry.liveOf(claim);
+        if (lease.isEmpty()) {
+            String held =
+                    registry.live().stream()
+                            .map(live -> live.claim().id())
+                            .collect(Collectors.joining(", "));
+            throw new RefusedException(
+                    "claim " + Quote.shown(claim) + " holds no GPU",
+                    (held.isEmpty() ? "no claim does" : "those that do: " + held)
+                            + " ('jnvdocker gpu leases')");
+        }
+        return lease.get();
     }
 
     /**
@@ -197,7 +211,7 @@ public final class Releases {
         if (!registry.decide(writer -> writer.isJoined(lease))) {
             return;
         }
-        List<Lease> others = leases.beside(lease);
+        List<Lease> others = registry.holdings().beside(lease.claim());
         boolean inTime =
                 others.stream().anyMatch(other -> other.due().filter(due::isAfter).isEmpty());
         if (!inTime) {

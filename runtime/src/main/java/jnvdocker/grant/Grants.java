@@ -1,16 +1,25 @@
 package jnvdocker.grant;
 
+import jnvdocker.decision.UnavailableException;
 import jnvdocker.holder.Pace;
 import jnvdocker.holder.UnmanagedScan;
+import jnvdocker.host.Gpu;
 import jnvdocker.keeper.Keeper;
 import jnvdocker.keeper.Patience;
+import jnvdocker.lease.GpuChoice;
 import jnvdocker.lease.Holdings;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.Outcome;
+import jnvdocker.lease.Owner;
 import jnvdocker.lease.Request;
+import jnvdocker.lease.Requested;
 import jnvdocker.lease.Ticket;
+import jnvdocker.lease.UnmanagedUses;
+import jnvdocker.lease.Verdict;
+import jnvdocker.lease.text.Addressee;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.registry.LeaseWriter;
+import jnvdocker.request.GpuRequest;
 import jnvdocker.supply.Supply;
 import jnvdocker.use.GpuUse;
 import jnvdocker.words.Refusal;
@@ -126,6 +135,43 @@ public final class Grants {
             throws RefusedException, IOException {
         return new OpenRequest(this, request, false, Optional.of(creation), creation.scan())
                 .take(Optional.empty());
+    }
+
+    /**
+     * The GPUs that a request would be given at a moment.
+     *
+     * @param gpus none if it would be refused
+     * @param free how many GPUs nobody has, and are kept for nobody else
+     * @param refusal of the request; empty if it would be met
+     */
+    public record Offer(List<Gpu> gpus, int free, Optional<RefusedException> refusal) {}
+
+    /** Decides a request of one that does not wait, without a lease. */
+    public Offer offer(GpuRequest request, Owner owner) throws IOException {
+        keeper.endReservations();
+        List<Gpu> gpus = parts.supply().gpus();
+        List<GpuUse> seen = parts.unmanagedScan().scan(gpus, UnmanagedScan.LIMIT);
+        Holdings holdings = registry.holdings();
+        List<Ticket> before = parts.queue().before(parts.supply().allowance(owner).rank());
+        Supply.Terms terms = parts.supply().terms(gpus, List.of(owner), before);
+        UnmanagedUses unmanaged = parts.unmanagedScan().unmanaged(seen, holdings, terms.rules());
+        GpuChoice choice = terms.choice(holdings, unmanaged);
+        int free =
+                (int)
+                        choice.verdicts().stream()
+                                .filter(Verdict::isFree)
+                                .filter(verdict -> !verdict.is(Verdict.NotAllowed.class))
+                                .count();
+        try {
+            return switch (choice.of(new Requested(request, owner))) {
+                case Outcome.Chosen chosen -> new Offer(chosen.gpus(), free, Optional.empty());
+                case Outcome.Unmet why ->
+                        throw new UnavailableException(
+                                why, Addressee.COMMAND, parts.keeper().remark(why.leases()));
+            };
+        } catch (RefusedException e) {
+            return new Offer(List.of(), free, Optional.of(e));
+        }
     }
 
     /**

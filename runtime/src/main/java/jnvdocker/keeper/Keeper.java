@@ -374,6 +374,24 @@ public final class Keeper implements AutoCloseable {
         }
     }
 
+    /**
+     * Ends the leases of clients and programs that are gone. Containers are handled in the
+     * background, so that no command waits for an engine. An end that cannot be written is shown as
+     * far as it is known, and {@link #unwrittenEnd} says so.
+     */
+    public void endReservations() throws IOException {
+        List<Lease> others =
+                registry.live().stream().filter(lease -> !lease.isOfContainer()).toList();
+        try {
+            end(others, Caller.WAITER);
+        } catch (RegistryException e) {
+            if (unwrittenEnd.isEmpty()) {
+                throw e;
+            }
+            LOG.debug("the end of a lease is not written: {}", e.getMessage());
+        }
+    }
+
     private void throwFailure(Lease lease) throws IOException {
         Optional<IOException> failure = evidence.memory(lease).failure();
         if (failure.isPresent()) {

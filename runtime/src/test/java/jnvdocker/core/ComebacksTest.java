@@ -195,7 +195,13 @@ class ComebacksTest extends SimulatedWorldTest {
             pass(Duration.ofSeconds(5));
         }
         assertEquals(1, live().size());
-        assertTrue(world.daemon.parts().leases().explain(live().getFirst()).contains("not known"));
+        assertTrue(
+                world.daemon
+                        .parts()
+                        .leases()
+                        .holders()
+                        .explain(live().getFirst())
+                        .contains("not known"));
         world.machine.unread.clear();
         world.daemon.parts().keeper().sweep();
         pass(Duration.ofSeconds(1));
@@ -367,7 +373,7 @@ class ComebacksTest extends SimulatedWorldTest {
             world.daemon.parts().keeper().sweep();
             pass(Duration.ofSeconds(30));
             assertEquals(Optional.of(lease.id()), leaseOf(web).map(Lease::id));
-            String why = world.daemon.parts().leases().explain(lease);
+            String why = world.daemon.parts().leases().holders().explain(lease);
             assertTrue(why.contains("jnvdockerd starts it again"), why);
             if (starts) {
                 assertEquals(lease.claim().gpus(), take(web).claim().gpus());
@@ -453,8 +459,8 @@ class ComebacksTest extends SimulatedWorldTest {
 
     private void assertIsDown(Lease lease) throws IOException {
         assertEquals(List.of(lease.id()), live().stream().map(Lease::id).toList());
-        assertEquals(GpuStatus.State.HELD, world.daemon.parts().leases().state(lease));
-        String why = world.daemon.parts().leases().explain(lease);
+        assertEquals(GpuStatus.State.HELD, world.daemon.parts().leases().holders().state(lease));
+        String why = world.daemon.parts().leases().holders().explain(lease);
         assertTrue(why.contains("its engine does not answer, and may start it again"), why);
     }
 
@@ -559,7 +565,7 @@ class ComebacksTest extends SimulatedWorldTest {
         assertEquals(Optional.of(before.id()), leaseOf(web).map(Lease::id));
         remove(web);
         assertEquals(Optional.of(before.id()), leaseOf(web).map(Lease::id));
-        String why = world.daemon.parts().leases().explain(before);
+        String why = world.daemon.parts().leases().holders().explain(before);
         assertTrue(why.contains("compose is about to start another in its place"), why);
         next.name = web.name;
         pass(Duration.ofSeconds(30));

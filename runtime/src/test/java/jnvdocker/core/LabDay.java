@@ -98,7 +98,7 @@ public final class LabDay
             try {
                 Request request = LabDay.this.request(planned, client);
                 Waiting waiting = new Waiting(Optional.empty(), _ -> {});
-                claim = daemon.parts().leases().take(request, Optional.of(waiting)).keep();
+                claim = daemon.parts().leases().runs().take(request, Optional.of(waiting)).keep();
             } catch (RefusedException e) {
                 refusal = Optional.of(e.getMessage());
             }
@@ -221,6 +221,7 @@ public final class LabDay
         try {
             Claim claim =
                     parts().leases()
+                            .runs()
                             .take(request(planned, client), Optional.empty())
                             .keep()
                             .orElseThrow();
@@ -269,7 +270,7 @@ public final class LabDay
     private void start(LabPlan.Session planned, ProcessId client, Claim claim) throws IOException {
         Allocation allocation;
         try {
-            allocation = parts().leases().allocation(claim, gpus);
+            allocation = parts().leases().runs().allocation(claim, gpus);
         } catch (RefusedException e) {
             throw new AssertionError(e);
         }

@@ -126,6 +126,7 @@ class LeftoversTest {
 
     private Claim query() throws Exception {
         return parts.leases()
+                .runs()
                 .take(
                         new Request(
                                 new GpuRequest.Devices(List.of("0")),

@@ -116,11 +116,11 @@ class OciContainersTest extends SimulatedWorldTest {
     @Test
     void isReservedUntilTheFirstProcessIsThere() throws Exception {
         Lease requested = query("a", 1);
-        assertEquals(GpuStatus.State.RESERVED, parts().leases().state(requested));
+        assertEquals(GpuStatus.State.RESERVED, parts().leases().holders().state(requested));
         assertEquals("somebody's container name-a", LeaseText.holder(requested));
         ProcessId init = begin(requested);
         Lease lease = live().getFirst();
-        assertEquals(GpuStatus.State.HELD, parts().leases().state(lease));
+        assertEquals(GpuStatus.State.HELD, parts().leases().holders().state(lease));
         assertEquals(requested.id(), lease.id());
         world.machine.end(init);
         assertEquals(1, live().size());
@@ -293,6 +293,7 @@ class OciContainersTest extends SimulatedWorldTest {
     /** Reserves GPUs as {@code jnvdocker run} does before docker creates the container. */
     private Claim reserve(ProcessId client, GpuRequest request) throws Exception {
         return parts().leases()
+                .runs()
                 .take(
                         new Request(
                                 request,
@@ -662,7 +663,7 @@ class OciContainersTest extends SimulatedWorldTest {
         assertEquals(uuids(lease), uuids(again));
         assertEquals(lease.claim().id(), again.claim().id());
         assertEquals(lease.claim().container(), again.claim().container());
-        assertEquals(GpuStatus.State.HELD, parts().leases().state(again));
+        assertEquals(GpuStatus.State.HELD, parts().leases().holders().state(again));
         world.machine.end(init);
         live();
         pass(GRACE);

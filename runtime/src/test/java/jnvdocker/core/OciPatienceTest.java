@@ -53,6 +53,7 @@ class OciPatienceTest extends SimulatedWorldTest {
         ProcessId engine = world.machine.spawn();
         Claim claim =
                 parts().leases()
+                        .runs()
                         .take(
                                 new Request(
                                         new GpuRequest.Count(gpus),

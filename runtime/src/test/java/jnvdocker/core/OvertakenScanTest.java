@@ -134,7 +134,7 @@ class OvertakenScanTest {
         RefusedException refused =
                 assertThrows(
                         RefusedException.class,
-                        () -> parts.leases().take(request, Optional.empty()).keep());
+                        () -> parts.leases().runs().take(request, Optional.empty()).keep());
         String words = refused.getMessage();
         assertTrue(words.contains("python3 (pid " + user.pid() + ")"), words);
     }

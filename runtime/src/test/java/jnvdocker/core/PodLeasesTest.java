@@ -119,7 +119,8 @@ class PodLeasesTest extends SimulatedWorldTest {
     }
 
     private Claim docker(ProcessId client, Gpu gpu) throws Exception {
-        return leases().take(
+        return leases().runs()
+                .take(
                         new Request(
                                 new GpuRequest.Devices(List.of(gpu.uuid())),
                                 Set.of(),
@@ -145,13 +146,13 @@ class PodLeasesTest extends SimulatedWorldTest {
     void podThatStartsTakesWhatTheKubeletHasReserved() throws Exception {
         pods().reserve(List.of(gpu(0)), kubelet);
         Lease reserved = live().getFirst();
-        assertEquals(GpuStatus.State.RESERVED, leases().state(reserved));
+        assertEquals(GpuStatus.State.RESERVED, leases().holders().state(reserved));
         assertEquals("a pod of Kubernetes", LeaseText.holder(reserved));
         spawnIn(CGROUP);
         Lease lease = start(OLD, "main", gpu(0)).getFirst();
         assertEquals(reserved.id(), lease.id());
         assertEquals(List.of(lease), live());
-        assertEquals(GpuStatus.State.HELD, leases().state(lease));
+        assertEquals(GpuStatus.State.HELD, leases().holders().state(lease));
         assertEquals("pod team-a/old", LeaseText.holder(lease));
         assertEquals(List.of(lease), pods().of(UID));
     }
@@ -242,7 +243,7 @@ class PodLeasesTest extends SimulatedWorldTest {
                         .contains("; set cgroupsPerQOS to true in the kubelet's configuration"),
                 error::getMessage);
         assertEquals(Optional.of(error.refusal()), pods().fault());
-        assertEquals(GpuStatus.State.RESERVED, leases().state(live().getFirst()));
+        assertEquals(GpuStatus.State.RESERVED, leases().holders().state(live().getFirst()));
         spawnIn(CGROUP);
         assertEquals(1, take(OLD, "main", gpu(0)).size());
         assertEquals(Optional.empty(), pods().fault());
@@ -263,7 +264,7 @@ class PodLeasesTest extends SimulatedWorldTest {
         assertEquals(List.of(lease), live());
         assertEquals(
                 "the kubelet does not name the pod, so that its processes are not known",
-                leases().explain(lease));
+                leases().holders().explain(lease));
         assertThrows(RefusedException.class, () -> start(NEW, "main", gpu(0)));
         leases().releases().byForce(lease.claim().id(), "root: to see");
         assertEquals(1, start(NEW, "main", gpu(0)).size());
@@ -337,7 +338,7 @@ class PodLeasesTest extends SimulatedWorldTest {
         assertEquals("kubernetes", live().getFirst().claim().owner().name());
         lists(gpu(0), OLD);
         Lease reserved = live().getFirst();
-        assertEquals(GpuStatus.State.RESERVED, leases().state(reserved));
+        assertEquals(GpuStatus.State.RESERVED, leases().holders().state(reserved));
         assertEquals("pod team-a/old", LeaseText.holder(reserved));
         assertEquals("kubernetes:team-a", reserved.claim().owner().name());
         assertEquals("a pod of Kubernetes", LeaseText.holder(live().getLast()));
@@ -728,7 +729,8 @@ class PodLeasesTest extends SimulatedWorldTest {
     @Test
     void podsAreCountedApartFromUnknownUsers() throws Exception {
         start(OLD, "main", gpu(0), gpu(1));
-        leases().take(
+        leases().runs()
+                .take(
                         new Request(
                                 new GpuRequest.Count(1),
                                 Set.of(),

@@ -182,6 +182,7 @@ class QueueKeeperTest {
     private Claim hold(GpuRequest request, Owner owner) throws Exception {
         ProcessId process = machine.spawn();
         return parts.leases()
+                .runs()
                 .take(request(request, owner, process), Optional.empty())
                 .keep()
                 .orElseThrow();
@@ -196,6 +197,7 @@ class QueueKeeperTest {
         Future<Claim> claim =
                 threads.submit(() ->
                         parts.leases()
+                                .runs()
                                 .take(request(request, owner, process), Optional.of(waiting))
                                 .keep()
                                 .orElseThrow());
@@ -278,7 +280,7 @@ class QueueKeeperTest {
         parts.close();
         open();
         Waiting over = new Waiting(Optional.of(Duration.ZERO), _ -> {});
-        Claim claim = parts.leases().take(late, Optional.of(over)).keep().orElseThrow();
+        Claim claim = parts.leases().runs().take(late, Optional.of(over)).keep().orElseThrow();
         assertEquals(List.of(ClaimedGpu.of(A)), claim.gpus());
         assertEquals(List.of(), parts.leases().waiting());
     }
@@ -298,7 +300,7 @@ class QueueKeeperTest {
         String kept = gaveUp(behind, over);
         assertTrue(kept.startsWith("gave up after 0s: "), kept);
         assertTrue(kept.contains("kept for "), kept);
-        parts.leases().take(first, Optional.of(over)).keep().orElseThrow();
+        parts.leases().runs().take(first, Optional.of(over)).keep().orElseThrow();
         String taken = gaveUp(held, over);
         assertTrue(taken.contains("GPU 0 (GPU-5c1a1003) is reserved by bob's gpu run"), taken);
         assertTrue(taken.endsWith("; wait longer with --gpu-wait"), taken);
@@ -307,7 +309,7 @@ class QueueKeeperTest {
     private String gaveUp(Request request, Waiting over) {
         return assertThrows(
                         RefusedException.class,
-                        () -> parts.leases().take(request, Optional.of(over)))
+                        () -> parts.leases().runs().take(request, Optional.of(over)))
                 .getMessage();
     }
 
@@ -321,6 +323,7 @@ class QueueKeeperTest {
                         });
         Claim free =
                 parts.leases()
+                        .runs()
                         .take(request(ALL, BOB, machine.spawn()), Optional.of(tried))
                         .keep()
                         .orElseThrow();

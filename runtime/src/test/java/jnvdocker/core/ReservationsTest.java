@@ -32,7 +32,7 @@ class ReservationsTest extends SimulatedWorldTest {
                         client,
                         new Origin.EngineContainer(world.engine().id, Optional.of(image)),
                         Optional.empty());
-        return world.daemon.parts().leases().take(request, waiting).keep().orElseThrow();
+        return world.daemon.parts().leases().runs().take(request, waiting).keep().orElseThrow();
     }
 
     private List<String> live() throws IOException {

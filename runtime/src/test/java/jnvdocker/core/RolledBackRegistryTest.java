@@ -302,6 +302,7 @@ class RolledBackRegistryTest extends SimulatedWorldTest {
                 world.daemon
                         .parts()
                         .leases()
+                        .runs()
                         .take(
                                 new Request(
                                         new GpuRequest.Count(1),

@@ -72,6 +72,7 @@ class SickGpuLeasesTest {
     private Claim claim(GpuRequest request, Owner owner, Origin origin, ProcessId client)
             throws Exception {
         return parts.leases()
+                .runs()
                 .take(
                         new Request(request, Set.of(), owner, client, origin, Optional.empty()),
                         Optional.empty())

@@ -121,7 +121,7 @@ final class SimulatedClients {
     void add(ProcessId process, RunOptions options, Claim claim) throws IOException {
         Allocation allocation;
         try {
-            allocation = world.daemon.parts().leases().allocation(claim, world.gpus());
+            allocation = world.daemon.parts().leases().runs().allocation(claim, world.gpus());
         } catch (RefusedException e) {
             world.say("client " + process.pid() + ": " + e.getMessage());
             world.machine.end(process);
@@ -172,6 +172,7 @@ final class SimulatedClients {
                                 world.daemon
                                         .parts()
                                         .leases()
+                                        .runs()
                                         .take(request, Optional.empty())
                                         .keep();
                         found.add(claim);

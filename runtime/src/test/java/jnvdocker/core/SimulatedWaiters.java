@@ -94,6 +94,7 @@ final class SimulatedWaiters {
                         world.daemon
                                 .parts()
                                 .leases()
+                                .runs()
                                 .take(request, Optional.of(new Waiting(limit, this::receive)))
                                 .keep();
                 if (!served.remove(claim.orElseThrow().id())) {

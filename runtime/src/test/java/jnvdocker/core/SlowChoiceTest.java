@@ -98,6 +98,7 @@ class SlowChoiceTest {
         Future<Claim> chosen =
                 threads.submit(() ->
                         parts.leases()
+                                .runs()
                                 .take(
                                         new Request(
                                                 new GpuRequest.Count(1),

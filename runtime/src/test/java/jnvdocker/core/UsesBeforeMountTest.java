@@ -77,7 +77,7 @@ class UsesBeforeMountTest {
                         machine.spawn(),
                         TestingLeases.CUDA,
                         Optional.empty());
-        Claim claim = parts.leases().take(request, Optional.empty()).keep().orElseThrow();
+        Claim claim = parts.leases().runs().take(request, Optional.empty()).keep().orElseThrow();
         GpuUse.User user = new GpuUse.User(machine.spawn(), "python3", 1002, Optional.empty());
         seen.add(new GpuUse(A, GpuUse.Kind.OPEN, Optional.empty(), Optional.of(user)));
         return claim.key();

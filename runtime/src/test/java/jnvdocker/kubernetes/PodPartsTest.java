@@ -10,6 +10,7 @@ import jnvdocker.holder.Pace;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.GpuTroubles;
 import jnvdocker.host.Host;
+import jnvdocker.kubernetes.Kubelet.ContainerDevices;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.Origin;
@@ -176,6 +177,7 @@ class PodPartsTest {
         plugin.watch(() -> reported.add(plugin.devices()));
         Claim claim =
                 leases.leases()
+                        .runs()
                         .take(
                                 new Request(
                                         new GpuRequest.Devices(List.of("0")),

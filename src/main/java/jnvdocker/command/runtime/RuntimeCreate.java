@@ -281,7 +281,7 @@ public final class RuntimeCreate {
     /** A container with a lease from the mount of its claim may have those GPUs alone. */
     private void refuseOthersThan(String claim, CreateCall call, List<Gpu> gpus, Majors majors)
             throws RefusedException, IOException {
-        Lease lease = leases.lease(claim);
+        Lease lease = leases.releases().live(claim);
         Set<Integer> its =
                 lease.claim().gpus().stream().map(gpu -> gpu.minor()).collect(Collectors.toSet());
         Set<Integer> present = NamedNodes.minors(gpus);
@@ -341,7 +341,7 @@ public final class RuntimeCreate {
             Optional<Lease> lease = grant.given();
             Allocation allocation =
                     lease.isPresent()
-                            ? leases.allocation(lease.get().claim(), driver.gpus())
+                            ? leases.runs().allocation(lease.get().claim(), driver.gpus())
                             : Allocation.NONE;
             edit(call, driver, served, allocation, lease, Optional.empty(), seen.majors());
             LOG.debug("container {} gets its GPUs by {}", call.name(), source.words());

@@ -188,7 +188,7 @@ public final class RuntimeWait {
     private void reserve(String id, Start start, ClientConnection client)
             throws IOException, RefusedException {
         try (Grant<Claim> grant =
-                parts.leases().take(start.request(), Optional.of(start.waiting()))) {
+                parts.leases().runs().take(start.request(), Optional.of(start.waiting()))) {
             parts.containers()
                     .reserve(
                             grant.given().orElseThrow(),

@@ -14,6 +14,7 @@ import jnvdocker.container.DriverCapabilities;
 import jnvdocker.container.MigVariables;
 import jnvdocker.container.UserSettings;
 import jnvdocker.core.Leases;
+import jnvdocker.core.RunClaims;
 import jnvdocker.decision.UnavailableException;
 import jnvdocker.docker.cli.DockerArguments;
 import jnvdocker.docker.cli.DockerCommandLine;
@@ -231,7 +232,7 @@ public final class StartContainer {
         refuseWhereItCannotWork(run, where, withGpus, request, client);
         UserSettings userSettings = settings(run, typed, variables);
         if (withGpus) {
-            ContainerPlanner.refuseMountAt(Leases.DIRECTORY, userSettings);
+            ContainerPlanner.refuseMountAt(RunClaims.DIRECTORY, userSettings);
         }
         Map<String, String> environment = new HashMap<>(image.environment());
         environment.putAll(variables);
@@ -262,7 +263,7 @@ public final class StartContainer {
                         "run 'jnvdocker runtime install', and choose no other runtime");
             }
             proof.refuseWithoutRuntime(run, ours.get());
-            Claim claim = leases.observer(Caller.owner(request), Quote.shown(run.image()));
+            Claim claim = leases.runs().observer(Caller.owner(request), Quote.shown(run.image()));
             becomeWithRuntime(
                     ours.get(),
                     run,
@@ -317,7 +318,7 @@ public final class StartContainer {
             }
             Allocation allocation =
                     claim.isPresent()
-                            ? leases.allocation(claim.get(), now.gpus())
+                            ? leases.runs().allocation(claim.get(), now.gpus())
                             : Allocation.NONE;
             typed.refuseUnlessAmong(allocation.gpus(), now.gpus());
             Optional<String> unknown = DriverCapabilities.unknown(environment);
@@ -421,7 +422,7 @@ public final class StartContainer {
             Wanted wanted, RunCommand run, Request request, Optional<Waiting> waiting)
             throws RefusedException, IOException {
         try {
-            return leases.take(request.named(run.name()), waiting);
+            return leases.runs().take(request.named(run.name()), waiting);
         } catch (UnavailableException e) {
             if (mayObserve(wanted.request(), run.image(), request.requested().owner())) {
                 throw e.advising(ObserverPolicy.REMEDY_IF_ALLOWED);

@@ -3,6 +3,7 @@ package jnvdocker.mesos.launch;
 import jnvdocker.command.caller.GpuWait;
 import jnvdocker.container.Allocation;
 import jnvdocker.core.Leases;
+import jnvdocker.core.RunClaims;
 import jnvdocker.grant.Grant;
 import jnvdocker.grant.Waiting;
 import jnvdocker.host.Gpu;
@@ -87,7 +88,7 @@ public final class MesosClaims {
             end(id);
         }
         // The GPUs may have changed during the wait.
-        return new Allocation(Leases.gpus(claim, inventory.read().gpus()), List.of(), Map.of());
+        return new Allocation(RunClaims.gpus(claim, inventory.read().gpus()), List.of(), Map.of());
     }
 
     /**
@@ -141,7 +142,7 @@ public final class MesosClaims {
                         process,
                         new Origin.MesosTask(name),
                         Optional.empty());
-        try (Grant<Claim> grant = leases.take(request, Optional.of(waiting))) {
+        try (Grant<Claim> grant = leases.runs().take(request, Optional.of(waiting))) {
             leases.reservations()
                     .becomes(
                             grant.given().orElseThrow(),

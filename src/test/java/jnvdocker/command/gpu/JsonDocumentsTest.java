@@ -180,6 +180,7 @@ class JsonDocumentsTest {
 
     private Claim claim(String gpu, Owner owner) throws Exception {
         return parts.leases()
+                .runs()
                 .take(
                         new Request(
                                 new GpuRequest.Devices(List.of(gpu)),
@@ -209,7 +210,7 @@ class JsonDocumentsTest {
                         .start(() ->
                                 assertThrows(
                                         IOException.class,
-                                        () -> parts.leases().take(all, Optional.of(waits))));
+                                        () -> parts.leases().runs().take(all, Optional.of(waits))));
         assertTrue(waiting.await(30, TimeUnit.SECONDS), "no client was notified that it waits");
     }
 

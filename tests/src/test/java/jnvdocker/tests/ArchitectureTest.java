@@ -495,7 +495,6 @@ class ArchitectureTest {
                     Map.entry("ClaimVolumes.java", "the verbs of one volume, with their refusals"),
                     Map.entry("GpuMonitor.java", "one driver, queried in turns"),
                     Map.entry("Keeper.java", "all that ends a lease"),
-                    Map.entry("Leases.java", "the front door"),
                     Map.entry("ProcDirectory.java", "one method for each question"),
                     Map.entry("Reconciler.java", "one comparison"),
                     Map.entry("RegistryDatabase.java", "one file's life"),

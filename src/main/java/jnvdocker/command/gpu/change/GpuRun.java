@@ -7,6 +7,7 @@ import jnvdocker.command.caller.HoldTime;
 import jnvdocker.command.caller.SlurmGpus;
 import jnvdocker.command.gpu.view.Holding;
 import jnvdocker.core.Leases;
+import jnvdocker.core.RunClaims;
 import jnvdocker.grant.Grant;
 import jnvdocker.grant.Waiting;
 import jnvdocker.host.GpuInventory;
@@ -172,9 +173,9 @@ public final class GpuRun implements Callable<CommandOutcome> {
                         new Origin.HostProcess(name(command.getFirst())),
                         time);
         Optional<Claim> claim;
-        try (Grant<Claim> grant = leases.take(wish, waiting)) {
+        try (Grant<Claim> grant = leases.runs().take(wish, waiting)) {
             if (grant.given().isPresent()) {
-                Leases.gpus(grant.given().get(), inventory.read().gpus());
+                RunClaims.gpus(grant.given().get(), inventory.read().gpus());
                 leases.reservations().becomes(grant.given().get(), process);
             }
             claim = grant.keep();

@@ -52,7 +52,8 @@ final class Explanation {
 
     /**
      * @param tenure of the lease's container
-     * @param kept the reason why the lease is kept alive, see {@link jnvdocker.core.Leases#explain}
+     * @param kept the reason why the lease is kept alive, see {@link
+     *     jnvdocker.holder.HolderText#explain}
      * @param idle the sentence that it is not used; empty if that is not known
      */
     List<String> held(Lease lease, Tenure tenure, String kept, Optional<String> idle) {

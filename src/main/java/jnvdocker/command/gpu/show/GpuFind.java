@@ -8,6 +8,7 @@ import jnvdocker.command.hosts.HostAnswer;
 import jnvdocker.command.hosts.HostGpus;
 import jnvdocker.command.hosts.HostQuery;
 import jnvdocker.core.Leases;
+import jnvdocker.grant.Grants;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.HostName;
 import jnvdocker.protocol.ClientRequest;
@@ -153,7 +154,7 @@ public final class GpuFind extends ShowCommand {
                     Column.note("NOTE", Found::note));
 
     private Found here(GpuRequest wanted) throws IOException {
-        Leases.Offer offer = leases.offer(wanted, Caller.owner(request));
+        Grants.Offer offer = leases.grants().offer(wanted, Caller.owner(request));
         return new Found(
                 HostName.read(),
                 offer.free(),

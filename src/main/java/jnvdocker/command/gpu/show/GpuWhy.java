@@ -147,7 +147,7 @@ public final class GpuWhy extends ShowCommand {
         leases.claims().refusedStarts().stream()
                 .filter(refused -> isOf(refused, status.gpu()))
                 .forEach(refused -> sentences.add(Explanation.refused(refused)));
-        status.lease().flatMap(leases::keptBy).ifPresent(sentences::add);
+        status.lease().flatMap(leases.holders()::keptBy).ifPresent(sentences::add);
         return sentences;
     }
 
@@ -315,19 +315,20 @@ public final class GpuWhy extends ShowCommand {
         Lease lease = status.lease().get();
         Tenure tenure = leases.tenures(List.of(lease)).get(lease.id());
         List<String> sentences =
-                explanation.held(lease, tenure, leases.explain(lease), notes.sentence(status));
+                explanation.held(
+                        lease, tenure, leases.holders().explain(lease), notes.sentence(status));
         notes.ofDriver(status).ifPresent(sentences::add);
         Gpu gpu = status.gpu();
         if (lease.isOf(gpu.uuid())) {
             NodeText.note(lease, gpu)
                     .ifPresent(note -> sentences.add("The node is another's: " + note + "."));
         }
-        for (Lease other : leases.opening(gpu)) {
+        for (Lease other : leases.holdings().opening(gpu)) {
             if (other.id() != lease.id()) {
                 NodeText.open(other, gpu).ifPresent(is -> sentences.add("It " + is + "."));
             }
         }
-        List<Lease> beside = leases.beside(lease);
+        List<Lease> beside = leases.holdings().beside(lease.claim());
         for (Lease other : beside) {
             sentences.add("It " + LeaseText.held(other) + ", too.");
         }

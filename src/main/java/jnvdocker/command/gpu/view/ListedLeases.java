@@ -23,7 +23,8 @@ public record ListedLeases(List<LeaseRow> live, TextTable.Rows<Lease> past)
         Map<Long, Tenure> tenures = leases.tenures(live);
         return new ListedLeases(
                 live.stream()
-                        .map(it -> LeaseRow.live(it, leases.state(it), tenures.get(it.id())))
+                        .map(it ->
+                                LeaseRow.live(it, leases.holders().state(it), tenures.get(it.id())))
                         .toList(),
                 visitor -> past.each(visitor::visit));
     }
