@@ -209,7 +209,8 @@ public final class TestSwarm implements AutoCloseable {
                             && count(tasks, worker()) == onWorker
                             && tasks.stream().filter(Task::isWanted).count()
                                     == onManager + onWorker;
-            return so ? List.of() : tasks.stream().map(Task::toString).toList();
+            // A service that was just made has no task yet.
+            return so ? List.of() : List.of("the tasks are " + tasks);
         });
     }
 
