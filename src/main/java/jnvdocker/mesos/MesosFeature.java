@@ -61,8 +61,8 @@ public final class MesosFeature implements Feature {
                                 new MesosClaims(core.leases().leases(), policy, gpus.inventory())),
                         new MesosTaskLaunch(gpus.served()));
         Thread.ofVirtual().start(commands::refresh);
-        return new Served(
-                commands, new MesosCheck(gpus.host(), policy), core.installation().state());
+        Path state = core.installation().state();
+        return new Served(commands, new MesosCheck(gpus.host(), policy, state), state);
     }
 
     /**

@@ -5,8 +5,10 @@ import jnvdocker.doctor.Finding;
 import jnvdocker.doctor.Findings;
 import jnvdocker.host.Host;
 import jnvdocker.words.Quote;
+import jnvdocker.words.RefusedException;
 
 import java.io.IOException;
+import java.nio.file.Path;
 import java.util.function.Supplier;
 
 /** Checks the Mesos agents of this host, and whether their tasks get GPUs from us. */
@@ -16,10 +18,15 @@ public final class MesosCheck {
 
     private final Host host;
     private final Supplier<MesosPolicy> policy;
+    private final Path state;
 
-    public MesosCheck(Host host, Supplier<MesosPolicy> policy) {
+    /**
+     * @param state the directory in which {@code mesos install} keeps its settings
+     */
+    public MesosCheck(Host host, Supplier<MesosPolicy> policy, Path state) {
         this.host = host;
         this.policy = policy;
+        this.state = state;
     }
 
     /** Without an agent, only the configuration is checked. */
@@ -36,7 +43,7 @@ public final class MesosCheck {
         }
     }
 
-    private static void describe(RunningAgent agent, Findings found) {
+    private void describe(RunningAgent agent, Findings found) {
         String name = name(agent);
         if (agent.givesGpus()) {
             found.wrong(
@@ -46,6 +53,11 @@ public final class MesosCheck {
         try {
             if (agent.callsUs()) {
                 found.ok(name + " gets its tasks' GPUs from jnvdocker");
+            } else if (isInstalled(agent.launcherDir())) {
+                found.wrong(
+                        "%s cannot launch containers: its --launcher_dir %s has lost jnvdocker's programs"
+                                .formatted(name, Quote.shown(agent.launcherDir())),
+                        "run 'jnvdocker mesos install'; the agent need not be restarted");
             } else {
                 found.hint(
                         "%s does not query jnvdocker (its --launcher_dir is %s), and its tasks get no GPUs"
@@ -57,6 +69,17 @@ public final class MesosCheck {
         } catch (IOException e) {
             found.unknown(
                     name + " has a --launcher_dir that cannot be read: " + Finding.failure(e));
+        }
+    }
+
+    /** Whether {@code mesos install} has made that directory. */
+    private boolean isInstalled(String launcherDir) throws IOException {
+        try {
+            return InstalledDirectories.read(state)
+                    .filter(it -> it.launcherDir().equals(Path.of(launcherDir).normalize()))
+                    .isPresent();
+        } catch (RefusedException e) {
+            return false;
         }
     }
 

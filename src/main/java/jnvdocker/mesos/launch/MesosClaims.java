@@ -9,6 +9,7 @@ import jnvdocker.grant.Waiting;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.GpuInventory;
 import jnvdocker.lease.Claim;
+import jnvdocker.lease.HolderName;
 import jnvdocker.lease.Origin;
 import jnvdocker.lease.Owner;
 import jnvdocker.lease.Request;
@@ -20,6 +21,9 @@ import jnvdocker.protocol.ClientConnection;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.words.Quote;
 import jnvdocker.words.RefusedException;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 import java.io.IOException;
 import java.util.HashSet;
@@ -40,6 +44,10 @@ public final class MesosClaims {
     /** The path of a sandbox names the executor and the nested container. */
     private static final Pattern SANDBOX =
             Pattern.compile(".*/executors/([^/]+)/runs/[^/]+(?:.*/([^/]{1,8})[^/]*)?");
+
+    private static final Pattern FRAMEWORK = Pattern.compile(".*/frameworks/([^/]+)/executors/.*");
+
+    private static final Logger LOG = LoggerFactory.getLogger(MesosClaims.class);
 
     private final Leases leases;
     private final Supplier<MesosPolicy> policy;
@@ -92,13 +100,30 @@ public final class MesosClaims {
     }
 
     /**
-     * Notes that a container is not launched.
+     * Notes that a container is not launched: an agent passes no reason on, and the log and the
+     * events are all that an administrator has.
      *
      * @param directory the agent's directory of it
      */
     void refused(String directory, RefusedException why) {
+        Owner owner = Owner.UNKNOWN;
         String container = directory.substring(directory.lastIndexOf('/') + 1);
-        leases.decisions().refused(Owner.UNKNOWN, "Mesos container " + Quote.shown(container), why);
+        String purpose = "Mesos container " + Quote.shown(container);
+        try {
+            RuntimeDirectory its = RuntimeDirectory.of(directory);
+            ContainerConfig config = its.config();
+            owner = owner(config);
+            purpose = purpose(name(config.directory(), its), config.directory());
+        } catch (IOException | RefusedException e) {
+            LOG.debug("{} is known by its id alone: {}", purpose, e.getMessage());
+        }
+        leases.decisions().refused(owner, purpose, why);
+    }
+
+    private static String purpose(String name, String sandbox) {
+        Matcher framework = FRAMEWORK.matcher(sandbox);
+        return HolderName.scheduled(new Origin.MesosTask(name)).orElseThrow()
+                + (framework.matches() ? " of framework " + Quote.shown(framework.group(1)) : "");
     }
 
     private void begin(String id, ClientConnection client) throws IOException {

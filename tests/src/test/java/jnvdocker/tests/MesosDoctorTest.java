@@ -120,6 +120,24 @@ class MesosDoctorTest extends OneDaemonTest {
     }
 
     @Test
+    void launcherDirectoryThatIsGoneIsInstalledAgain() throws IOException {
+        install();
+        String agent = agent(ISOLATION, "--resources=gpus:2", "--launcher_dir=" + launcher);
+        Directories.remove(launcher);
+        assertEquals(
+                List.of(
+                        "wrong: "
+                                + agent
+                                + "cannot launch containers: its --launcher_dir "
+                                + launcher
+                                + " has lost jnvdocker's programs; run 'jnvdocker mesos install';"
+                                + " the agent need not be restarted"),
+                findings());
+        daemon.jnvdocker("mesos", "install").run().ok();
+        assertEquals(List.of("ok: " + agent + "gets its tasks' GPUs from jnvdocker"), findings());
+    }
+
+    @Test
     void hostWithoutDockerNeedsNone() throws IOException {
         Files.deleteIfExists(daemon.state().resolve("mesos-install"));
         assertEngine("wrong: ");

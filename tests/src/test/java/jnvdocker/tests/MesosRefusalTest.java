@@ -136,6 +136,17 @@ class MesosRefusalTest extends OneAgentTest {
     }
 
     @Test
+    void logNamesTaskUserAndFramework() {
+        int before = read(daemon.log()).length();
+        agent.run(task(0.5).named("smi").user("daemon"));
+        agent.run(task(9).named("train"));
+        String log = read(daemon.log()).substring(before);
+        assertTrue(log.contains("refused daemon's Mesos task smi of framework "), log);
+        assertTrue(log.contains(": the 'gpus' resource must be an unsigned integer"), log);
+        assertTrue(log.contains("refused root's Mesos task train of framework "), log);
+    }
+
+    @Test
     void cordonedGpuIsNotGiven() {
         jnvdocker("gpu", "cordon", "1", "2", "3").ok();
         assertEquals(List.of("0"), lines(task(1)));
