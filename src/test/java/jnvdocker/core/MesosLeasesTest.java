@@ -6,7 +6,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.attack.Attack;
 import jnvdocker.grant.Waiting;
-import jnvdocker.holder.HolderKind;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimedGpu;
@@ -20,7 +19,6 @@ import jnvdocker.lease.text.LeaseText;
 import jnvdocker.mesos.launch.MesosKind;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.process.AllowedDevices;
-import jnvdocker.process.Processes;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.words.RefusedException;
 
@@ -55,8 +53,8 @@ class MesosLeasesTest extends SimulatedWorldTest {
     private ProcessId helper;
 
     @Override
-    List<HolderKind> kinds(Processes processes) {
-        return List.of(new MesosKind(processes));
+    SimulatedFeature feature(SimulatedWorld its) {
+        return () -> List.of(new MesosKind(its.machine));
     }
 
     @BeforeEach

@@ -3,7 +3,6 @@ package jnvdocker.core;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 
 import jnvdocker.core.SimulatedContainer.State;
-import jnvdocker.kubernetes.PodKind;
 import jnvdocker.lease.Lease;
 import jnvdocker.recovery.Reconciler;
 
@@ -87,10 +86,10 @@ final class DaemonSteps {
                 "release", () -> world.daemon.parts().leases().releases().ifGone(claim));
     }
 
-    /** The leases of pods end with these. */
+    /** The leases of a feature end with its holders. */
     private List<Lease> releasable() throws IOException {
         return world.daemon.parts().registry().live().stream()
-                .filter(lease -> PodKind.pod(lease).isEmpty())
+                .filter(lease -> !world.feature().owns(lease))
                 .toList();
     }
 
@@ -173,9 +172,9 @@ final class DaemonSteps {
                                 || container.state == SimulatedContainer.State.STARTING);
     }
 
-    /** Whether only the registry knows of a container of our runtime, or of a pod. */
+    /** Whether only the registry knows of a container of our runtime, or of a feature's holder. */
     private boolean isAnyUntold() {
-        return world.runtime.isAnyUntold() || world.pods.isAnyUntold();
+        return world.runtime.isAnyUntold() || world.feature().isAnyUntold();
     }
 
     boolean backUp() throws IOException {
@@ -214,7 +213,7 @@ final class DaemonSteps {
                 || world.machine.hidesAny()
                 || isAnyReleased()
                 || world.runtime.isAnyUnseen()
-                || world.pods.isAnyUntold()) {
+                || world.feature().isAnyUntold()) {
             // No engine that answers could report it.
             return false;
         }

@@ -42,7 +42,7 @@ final class HostSteps {
         world.waiters.forget();
         world.uses.forget();
         world.runtime.forget();
-        world.pods.forget();
+        world.feature().forget();
         if (powerLoss) {
             world.lab.readNames();
         }

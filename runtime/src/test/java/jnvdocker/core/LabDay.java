@@ -30,7 +30,6 @@ import java.nio.file.Path;
 import java.time.Duration;
 import java.time.Instant;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
@@ -359,11 +358,6 @@ public final class LabDay
         return new GpuTraits(
                 Connections.UNKNOWN,
                 gpus.stream().collect(Collectors.toMap(Gpu::uuid, _ -> LabPlan.MEMORY)));
-    }
-
-    @Override
-    public Map<String, Set<Origin.Pod>> pods() {
-        return new HashMap<>();
     }
 
     @Override

@@ -18,6 +18,7 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
 import java.util.List;
+import java.util.Optional;
 
 /**
  * Whatever happens to the host, its engine, its containers, its clients and the daemon, in any
@@ -70,10 +71,10 @@ class LeaseModelTest {
     }
 
     /** Returns the course of the sequence. */
-    private static String hasOneHolder(List<Draw> sequence) throws IOException {
+    private String hasOneHolder(List<Draw> sequence) throws IOException {
         sequences++;
         Path state = Files.createTempDirectory("model");
-        try (SimulatedWorld world = new SimulatedWorld(state)) {
+        try (SimulatedWorld world = new SimulatedWorld(state, this::feature)) {
             // JUnit's limit is for its own tests, not for jqwik's.
             assertTimeoutPreemptively(LIMIT, () -> make(sequence, world));
             return world.course.trace();
@@ -82,17 +83,27 @@ class LeaseModelTest {
         }
     }
 
+    /** What a feature of another module brings to the world. */
+    SimulatedFeature feature(SimulatedWorld world) {
+        return SimulatedFeature.NONE;
+    }
+
+    /** What else may happen in a world with this feature. */
+    Optional<Arbitrary<Step>> featureSteps() {
+        return Optional.empty();
+    }
+
     @Provide
     Arbitrary<List<Draw>> sequences() {
-        return Steps.sequence();
+        return new Steps(featureSteps()).sequence();
     }
 
     @Provide
     Arbitrary<List<Draw>> dense() {
-        return Steps.denseSequence();
+        return new Steps(featureSteps()).denseSequence();
     }
 
-    private static void make(List<Draw> sequence, SimulatedWorld world) {
+    private void make(List<Draw> sequence, SimulatedWorld world) {
         try {
             for (Draw step : sequence) {
                 if (step.in(world)) {
@@ -103,7 +114,7 @@ class LeaseModelTest {
             world.settle();
             world.end();
         } catch (IOException | RuntimeException | AssertionError e) {
-            KeptFailure.keep(LeaseModelTest.class, world.state, world.course.trace());
+            KeptFailure.keep(getClass(), world.state, world.course.trace());
             throw new AssertionError(e.getMessage() + ", after\n" + world.course.trace(), e);
         }
     }

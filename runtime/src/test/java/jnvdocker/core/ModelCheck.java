@@ -8,7 +8,6 @@ import jnvdocker.holder.Evidence;
 import jnvdocker.holder.Leftovers;
 import jnvdocker.holder.UnmanagedScan;
 import jnvdocker.host.Gpu;
-import jnvdocker.kubernetes.PodKind;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimKey;
 import jnvdocker.lease.ClaimNames;
@@ -35,7 +34,6 @@ import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
 import java.util.stream.Collectors;
-import java.util.stream.Stream;
 
 /**
  * The conditions that a simulated world must always meet. It knows which container has which GPU's
@@ -139,7 +137,7 @@ final class ModelCheck {
 
     private void noGpuHasTwoContainers() {
         Map<String, SimulatedWorld.User> users = world.runtime.users();
-        world.pods.addUsers(users);
+        world.feature().addUsers(users);
         for (SimulatedContainer container : world.allContainers()) {
             if (container.usesGpus(world.machine) && !container.released) {
                 String party = container.claim().map(world::party).orElse(container.id);
@@ -164,7 +162,7 @@ final class ModelCheck {
         endsHaveEvidence(registry, live);
         whatLivesHasALease(live);
         world.runtime.check(live);
-        world.pods.check(live);
+        world.feature().check(live);
         everyGpuIsShownOnce(registry);
         world.waiters.check(registry.tickets());
         before = live;
@@ -226,7 +224,7 @@ final class ModelCheck {
                             || evidence.startsWith("released by force")
                             || evidence.endsWith("runs with its GPU")
                             || isGivenBack(ended)
-                            || PodKind.pod(ended).isPresent(),
+                            || world.feature().owns(ended),
                     () -> "its client lives: " + ended);
             world.say("lease " + lease.id() + " has ended: " + evidence);
             // If docker takes more than ten seconds to notice an end, it finds the GPUs given away.
@@ -282,8 +280,7 @@ final class ModelCheck {
                         world.machine,
                         world.machine.bootId(),
                         world.machine.state(),
-                        Stream.concat(Stream.of(new PodKind(world.machine)), world.kinds().stream())
-                                .toList());
+                        world.feature().kinds());
         List<Gpu> gpus = world.gpus();
         Holdings holdings = registry.holdings();
         UnmanagedScan unmanagedScan =
@@ -407,8 +404,8 @@ final class ModelCheck {
     }
 
     private boolean isHeld(Lease lease) {
-        if (PodKind.pod(lease).isPresent()) {
-            return world.pods.has(lease);
+        if (world.feature().owns(lease)) {
+            return world.feature().has(lease);
         }
         if (lease.isOfClient()) {
             return world.machine.lives(lease.holder().process());

@@ -5,15 +5,11 @@ import jnvdocker.core.SimulatedEngine.Event;
 import jnvdocker.core.SimulatedEngine.Mood;
 import jnvdocker.decision.DecisionLog;
 import jnvdocker.holder.ContainerEngine;
-import jnvdocker.holder.HolderKind;
 import jnvdocker.holder.Pace;
 import jnvdocker.host.Gpu;
 import jnvdocker.host.GpuTroubles;
-import jnvdocker.kubernetes.PodKind;
-import jnvdocker.kubernetes.PodLeases;
 import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.LeasePolicy;
-import jnvdocker.lease.Origin;
 import jnvdocker.posix.FileErrors;
 import jnvdocker.posix.ProcessId;
 import jnvdocker.recovery.Reconciler;
@@ -37,7 +33,6 @@ import java.util.Random;
 import java.util.Set;
 import java.util.function.Supplier;
 import java.util.random.RandomGenerator;
-import java.util.stream.Stream;
 
 /**
  * The real parts that give out GPUs, in a simulated world. Work that the daemon does by itself, on
@@ -71,12 +66,9 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
 
         GpuTraits traits();
 
-        /** The pods that a kubelet lists, by the UUIDs of their GPUs. */
-        Map<String, Set<Origin.Pod>> pods();
-
-        /** The kinds of holders that other modules know. */
-        default List<HolderKind> kinds() {
-            return List.of();
+        /** What a feature brings to the world. */
+        default SimulatedFeature feature() {
+            return SimulatedFeature.NONE;
         }
 
         /** The current configuration. */
@@ -130,7 +122,6 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
     private final List<SteppedThread> threads = new ArrayList<>();
 
     private Optional<LeaseParts> parts = Optional.empty();
-    private Optional<PodLeases> pods = Optional.empty();
     private Connection connection;
     private int depth;
     private boolean inVerb;
@@ -170,10 +161,6 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
         return parts.orElseThrow();
     }
 
-    PodLeases pods() {
-        return pods.orElseThrow();
-    }
-
     void start() throws IOException {
         opened = machine.nanos();
         connection = new Connection();
@@ -183,7 +170,6 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
         doomed = false;
         depth++;
         try {
-            PodKind kind = new PodKind(machine);
             LeaseParts.World its =
                     new LeaseParts.World(
                             state,
@@ -203,14 +189,8 @@ final class SimulatedDaemon implements SimulatedEngine.Plugin {
                             new SimulatedPace(),
                             world.groups(),
                             new DecisionLog(Optional.empty()));
-            parts =
-                    Optional.of(
-                            LeaseParts.open(
-                                    its,
-                                    Stream.concat(Stream.of(kind), world.kinds().stream())
-                                            .toArray(HolderKind[]::new)));
-            pods = Optional.of(new PodLeases(parts(), its.pace(), kind));
-            pods().report().restore(world.pods());
+            parts = Optional.of(world.feature().open(its));
+            world.feature().started(parts(), its.pace());
             parts().ociKeeper().remember();
         } catch (Killed e) {
             world.say("the daemon is killed while it starts");

@@ -382,7 +382,7 @@ final class SimulatedWaiters {
             assertTrue(
                     isOfWaiter(ticket.request().client())
                             || unnoticed.contains(ticket.request().client())
-                            || world.pods.isSandbox(ticket.request().client()),
+                            || world.feature().isClient(ticket.request().client()),
                     () -> "nobody has this place: " + ticket);
         }
     }

@@ -4,16 +4,13 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import jnvdocker.core.SimulatedClients.RunOptions;
 import jnvdocker.core.SimulatedContainer.State;
-import jnvdocker.holder.HolderKind;
 import jnvdocker.host.Gpu;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.ClaimNames;
 import jnvdocker.lease.GpuTraits;
 import jnvdocker.lease.Lease;
 import jnvdocker.lease.LeasePolicy;
-import jnvdocker.lease.Origin;
 import jnvdocker.posix.ProcessId;
-import jnvdocker.process.Processes;
 import jnvdocker.registry.LeaseRegistry;
 import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuUses;
@@ -28,7 +25,6 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Optional;
-import java.util.Set;
 import java.util.function.Function;
 import java.util.stream.Stream;
 
@@ -45,7 +41,7 @@ final class SimulatedWorld
     final Path state;
     final SimulatedDisk disk;
     final SimulatedMachine machine;
-    private final List<HolderKind> kinds;
+    private final SimulatedFeature feature;
     final SimulatedGpus gpus = new SimulatedGpus();
     final SimulatedDaemon daemon;
     final List<SimulatedEngine> engines;
@@ -66,7 +62,6 @@ final class SimulatedWorld
     final HostSteps host = new HostSteps(this);
     final SimulatedWaiters waiters = new SimulatedWaiters(this);
     final SimulatedRuntime runtime = new SimulatedRuntime(this);
-    final SimulatedPods pods = new SimulatedPods(this);
     final SimulatedUses uses = new SimulatedUses(this);
     final SimulatedLab lab = new SimulatedLab(this);
     final ModelCheck check = new ModelCheck(this);
@@ -76,17 +71,18 @@ final class SimulatedWorld
     private SimulatedEngine engine;
 
     SimulatedWorld(Path state) throws IOException {
-        this(state, _ -> List.of());
+        this(state, _ -> SimulatedFeature.NONE);
     }
 
     /**
-     * @param kinds of holders that other modules know
+     * @param feature what a feature of another module brings to this world
      */
-    SimulatedWorld(Path state, Function<Processes, List<HolderKind>> kinds) throws IOException {
+    SimulatedWorld(Path state, Function<SimulatedWorld, SimulatedFeature> feature)
+            throws IOException {
         this.state = state;
         this.disk = new SimulatedDisk(state);
         this.machine = new SimulatedMachine(state, this::moment);
-        this.kinds = kinds.apply(machine);
+        this.feature = feature.apply(this);
         this.daemon = new SimulatedDaemon(state, machine, this);
         this.engines =
                 List.of(
@@ -99,8 +95,8 @@ final class SimulatedWorld
     }
 
     @Override
-    public List<HolderKind> kinds() {
-        return kinds;
+    public SimulatedFeature feature() {
+        return feature;
     }
 
     /** Whoever has GPUs, and the party for which the holder has them. */
@@ -185,12 +181,6 @@ final class SimulatedWorld
     @Override
     public List<Gpu> gpus() {
         return gpus.shown();
-    }
-
-    @Override
-    public Map<String, Set<Origin.Pod>> pods() {
-        pods.daemonStarted();
-        return pods.listed();
     }
 
     @Override
@@ -331,7 +321,7 @@ final class SimulatedWorld
             daemonSteps.watch();
             daemonSteps.sweep();
             runtime.sweep();
-            pods.settle();
+            feature.settle();
             daemonSteps.startRefused();
         }
         waiters.settle();
@@ -345,7 +335,7 @@ final class SimulatedWorld
         gpus.plugIn();
         uses.end();
         runtime.end();
-        pods.end();
+        feature.end();
         clients.end();
         for (int i = 0; i < engines.size(); i++) {
             settle();

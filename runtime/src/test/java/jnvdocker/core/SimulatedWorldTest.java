@@ -1,15 +1,11 @@
 package jnvdocker.core;
 
-import jnvdocker.holder.HolderKind;
-import jnvdocker.process.Processes;
-
 import org.junit.jupiter.api.AfterEach;
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.io.TempDir;
 
 import java.io.IOException;
 import java.nio.file.Path;
-import java.util.List;
 
 /** A simulated world with a registry of its own for each test. */
 abstract class SimulatedWorldTest {
@@ -18,12 +14,12 @@ abstract class SimulatedWorldTest {
 
     @BeforeEach
     void openWorld() throws IOException {
-        world = new SimulatedWorld(state, this::kinds);
+        world = new SimulatedWorld(state, this::feature);
     }
 
-    /** The kinds of holders that other modules know. */
-    List<HolderKind> kinds(Processes processes) {
-        return List.of();
+    /** What a feature of another module brings to the world. */
+    SimulatedFeature feature(SimulatedWorld its) {
+        return SimulatedFeature.NONE;
     }
 
     @AfterEach

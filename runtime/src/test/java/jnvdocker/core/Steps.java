@@ -16,6 +16,7 @@ import java.io.IOException;
 import java.time.Duration;
 import java.util.List;
 import java.util.Optional;
+import java.util.function.Function;
 import java.util.stream.Stream;
 
 /**
@@ -25,8 +26,8 @@ import java.util.stream.Stream;
 final class Steps {
     private static final int LENGTH = 200;
     private static final Arbitrary<Integer> WHICH = Arbitraries.integers().between(0, 7);
-    private static final Arbitrary<Boolean> MAYBE = Arbitraries.of(false, true);
-    private static final Arbitrary<Boolean> SELDOM =
+    static final Arbitrary<Boolean> MAYBE = Arbitraries.of(false, true);
+    static final Arbitrary<Boolean> SELDOM =
             Arbitraries.frequency(Tuple.of(4, false), Tuple.of(1, true));
 
     /** How long a request says that it needs its GPUs. */
@@ -36,31 +37,38 @@ final class Steps {
                     Tuple.of(1, Optional.of(Duration.ofSeconds(3))),
                     Tuple.of(1, Optional.of(Duration.ofSeconds(20))));
 
-    private Steps() {}
+    private final Optional<Arbitrary<Step>> feature;
+
+    /**
+     * @param feature what else may happen in a world with a feature
+     */
+    Steps(Optional<Arbitrary<Step>> feature) {
+        this.feature = feature;
+    }
 
     /**
      * Half of the sequences mix everything; the others are about one kind of holder above all. Most
      * steps are impossible when their turn comes.
      */
-    static Arbitrary<List<Draw>> sequence() {
+    Arbitrary<List<Draw>> sequence() {
         return Arbitraries.frequencyOf(
                 Tuple.of(2, sequence(drawn(List.of(any())))),
                 Tuple.of(1, sequence(drawn(List.of(aboveAll(runtime()))))),
-                Tuple.of(1, sequence(drawn(List.of(aboveAll(pods()))))));
+                feature(1, its -> sequence(drawn(List.of(aboveAll(its))))));
     }
 
     /**
      * Sequences of which more steps take effect: in place of one that is impossible others come.
      */
-    static Arbitrary<List<Draw>> denseSequence() {
+    Arbitrary<List<Draw>> denseSequence() {
         return Arbitraries.frequencyOf(
                 Tuple.of(2, sequence(drawn(List.of(any(), follows(), follows(), follows())))),
                 Tuple.of(1, sequence(denseAboveAll(docker()))),
                 Tuple.of(1, sequence(denseAboveAll(runtime()))),
-                Tuple.of(1, sequence(denseAboveAll(pods()))));
+                feature(1, its -> sequence(denseAboveAll(its))));
     }
 
-    private static Arbitrary<Draw> denseAboveAll(Arbitrary<Step> some) {
+    private Arbitrary<Draw> denseAboveAll(Arbitrary<Step> some) {
         return drawn(List.of(aboveAll(some), some, some));
     }
 
@@ -74,7 +82,7 @@ final class Steps {
                 .as((first, others) -> Stream.concat(first.stream(), others.stream()).toList());
     }
 
-    private static Arbitrary<Step> aboveAll(Arbitrary<Step> some) {
+    private Arbitrary<Step> aboveAll(Arbitrary<Step> some) {
         return Arbitraries.frequencyOf(
                 Tuple.of(70, some),
                 Tuple.of(5, wait(150, 300, 6_000)),
@@ -86,7 +94,7 @@ final class Steps {
                 Tuple.of(10, any()));
     }
 
-    private static Arbitrary<Step> any() {
+    private Arbitrary<Step> any() {
         return Arbitraries.frequencyOf(
                 Tuple.of(50, small()),
                 Tuple.of(8, large()),
@@ -94,12 +102,19 @@ final class Steps {
                 Tuple.of(22, twoAtOnce()));
     }
 
+    /** Steps of the feature with their weight, which is 0 if there is none. */
+    private <T> Tuple.Tuple2<Integer, Arbitrary<? extends T>> feature(
+            int weight, Function<Arbitrary<Step>, Arbitrary<T>> made) {
+        return Tuple.of(
+                feature.isPresent() ? weight : 0, made.apply(feature.orElseGet(Steps::runtime)));
+    }
+
     private static Arbitrary<Draw> drawn(List<Arbitrary<Step>> steps) {
         return Combinators.combine(steps).as(Draw::new);
     }
 
     /** One thing happens during another, or the daemon is killed in the middle of it. */
-    private static Arbitrary<Step> twoAtOnce() {
+    private Arbitrary<Step> twoAtOnce() {
         Arbitrary<Step> kill =
                 Arbitraries.just(
                         new Step("kill the daemon", "", world -> world.daemonSteps.kill()));
@@ -111,20 +126,20 @@ final class Steps {
     }
 
     /** Mostly what goes on with that which is there. */
-    private static Arbitrary<Step> follows() {
+    private Arbitrary<Step> follows() {
         return Arbitraries.frequencyOf(
                 Tuple.of(10, again()),
                 Tuple.of(60, docker()),
                 Tuple.of(6, waiterGoesOn()),
                 Tuple.of(15, runtime()),
-                Tuple.of(10, pods()));
+                feature(10, its -> its));
     }
 
     /** Steps that happen all the time. */
-    private static Arbitrary<Step> small() {
+    private Arbitrary<Step> small() {
         return Arbitraries.frequencyOf(
                 Tuple.of(24, runtime()),
-                Tuple.of(16, pods()),
+                feature(16, its -> its),
                 Tuple.of(100, docker()),
                 Tuple.of(6, waitForGpus()),
                 Tuple.of(9, waiterGoesOn()),
@@ -217,7 +232,7 @@ final class Steps {
     }
 
     /** Steps that happen now and then. */
-    private static Arbitrary<Step> large() {
+    private Arbitrary<Step> large() {
         return Arbitraries.frequencyOf(
                 Tuple.of(4, one("kill the daemon", world -> world.daemonSteps.kill())),
                 Tuple.of(
@@ -249,7 +264,7 @@ final class Steps {
     }
 
     /** Steps that soon follow a large one by themselves. */
-    private static Arbitrary<Step> again() {
+    private Arbitrary<Step> again() {
         return Arbitraries.frequencyOf(
                 Tuple.of(3, one("start the daemon", world -> world.daemonSteps.start())),
                 Tuple.of(3, startEngine()),
@@ -292,33 +307,6 @@ final class Steps {
                 Tuple.of(5, which("first process ends", (world, i) -> world.runtime.end(i))),
                 Tuple.of(3, which("others end", (world, i) -> world.runtime.endOthers(i))),
                 Tuple.of(2, one("check ends", world -> world.runtime.sweep())));
-    }
-
-    /** What a kubelet does, and its pods do. */
-    private static Arbitrary<Step> pods() {
-        return Arbitraries.frequencyOf(
-                Tuple.of(
-                        7,
-                        maybe(
-                                "admit a pod, of two GPUs",
-                                SELDOM,
-                                (world, i, so) -> world.pods.admit(i, so ? 2 : 1))),
-                Tuple.of(
-                        8,
-                        maybe(
-                                "a pod starts, known",
-                                MAYBE,
-                                (world, i, so) -> world.pods.start(i, so))),
-                Tuple.of(2, which("main of a pod ends", (world, i) -> world.pods.mainEnds(i))),
-                Tuple.of(
-                        4,
-                        maybe(
-                                "delete a pod, by force",
-                                MAYBE,
-                                (world, i, so) -> world.pods.delete(i, so))),
-                Tuple.of(3, one("leftover of a pod ends", world -> world.pods.leftoverEnds())),
-                Tuple.of(3, one("query the kubelet", world -> world.pods.query())),
-                Tuple.of(3, one("the kubelet answers", world -> world.pods.answer())));
     }
 
     private static Arbitrary<Step> create() {
@@ -507,23 +495,23 @@ final class Steps {
                                 world -> world.host.setClock(Duration.ofDays(days))));
     }
 
-    private static Arbitrary<Step> one(String name, Course.Interlude what) {
+    static Arbitrary<Step> one(String name, Course.Interlude what) {
         return Arbitraries.just(new Step(name, "", what));
     }
 
-    private interface Which {
+    interface Which {
         boolean in(SimulatedWorld world, int which) throws IOException;
     }
 
-    private static Arbitrary<Step> which(String name, Which what) {
+    static Arbitrary<Step> which(String name, Which what) {
         return WHICH.map(i -> new Step(name, " " + i, world -> what.in(world, i)));
     }
 
-    private interface Maybe {
+    interface Maybe {
         boolean in(SimulatedWorld world, int which, boolean so) throws IOException;
     }
 
-    private static Arbitrary<Step> maybe(String name, Arbitrary<Boolean> flag, Maybe what) {
+    static Arbitrary<Step> maybe(String name, Arbitrary<Boolean> flag, Maybe what) {
         return Combinators.combine(WHICH, flag)
                 .as((i, so) -> new Step(name, " " + i + " " + so, world -> what.in(world, i, so)));
     }

@@ -54,13 +54,13 @@ class ArchitectureTest {
             posix process host nvml
             volume.files volume volume.plugin
             wire program request container use lease lease.text registry
-            holder decision keeper recovery supply grant claim oci.lease core idle kubernetes
+            holder decision keeper recovery supply grant claim oci.lease core idle
             docker.cli docker.engine oci.root oci.spec oci.refuse oci.install
             config protocol screen web page upkeep doctor
             command.caller command.start command.complete command.hosts command.job
             command.gpu.view command.gpu.history command.gpu.show command.gpu.change command.gpu
             command.runtime command feature mesos.agent mesos.launch mesos
-            kubernetes.kubelet kubernetes.dra kubernetes.node metrics rest notify proxy daemon
+            kubernetes kubernetes.kubelet kubernetes.dra kubernetes.node metrics rest notify proxy daemon
             """
                     .lines()
                     .flatMap(line -> Stream.of(line.strip().split(" ")))

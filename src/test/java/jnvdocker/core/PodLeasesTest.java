@@ -69,6 +69,13 @@ class PodLeasesTest extends SimulatedWorldTest {
     private static final Duration MARGIN = Duration.ofSeconds(6);
 
     private ProcessId kubelet;
+    private SimulatedPods simulated;
+
+    @Override
+    SimulatedFeature feature(SimulatedWorld its) {
+        simulated = new SimulatedPods(its);
+        return simulated;
+    }
 
     @BeforeEach
     void open() throws IOException {
@@ -76,7 +83,7 @@ class PodLeasesTest extends SimulatedWorldTest {
     }
 
     private PodLeases pods() {
-        return world.daemon.pods();
+        return simulated.leases();
     }
 
     private Leases leases() {

@@ -2,6 +2,8 @@ package jnvdocker.core;
 
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import jnvdocker.holder.HolderKind;
+import jnvdocker.holder.Pace;
 import jnvdocker.host.Gpu;
 import jnvdocker.kubernetes.PodKind;
 import jnvdocker.kubernetes.PodLeases;
@@ -28,7 +30,7 @@ import java.util.stream.Stream;
  * The pods of a simulated world, and the kubelet that runs them: it chooses GPUs by itself,
  * reserves them when it admits a pod, and requests them when the pod's container starts.
  */
-final class SimulatedPods {
+final class SimulatedPods implements SimulatedFeature {
     private static final Duration PATIENCE = Duration.ofMillis(300);
     private static final int PODS = 3;
 
@@ -73,6 +75,8 @@ final class SimulatedPods {
     private Optional<ProcessId> kubelet = Optional.empty();
     private Optional<Query> query = Optional.empty();
     private int admitted;
+    private PodKind kind;
+    private Optional<PodLeases> leases = Optional.empty();
 
     SimulatedPods(SimulatedWorld world) {
         this.world = world;
@@ -82,8 +86,32 @@ final class SimulatedPods {
         return world.daemon.parts();
     }
 
-    private PodLeases leases() {
-        return world.daemon.pods();
+    PodLeases leases() {
+        return leases.orElseThrow();
+    }
+
+    @Override
+    public List<HolderKind> kinds() {
+        return List.of(new PodKind(world.machine));
+    }
+
+    @Override
+    public LeaseParts open(LeaseParts.World its) throws IOException {
+        kind = new PodKind(world.machine);
+        return LeaseParts.open(its, kind);
+    }
+
+    /** The answer that an earlier daemon waited for never arrives. */
+    @Override
+    public void started(LeaseParts parts, Pace pace) throws IOException {
+        leases = Optional.of(new PodLeases(parts, pace, kind));
+        query = Optional.empty();
+        leases().report().restore(listed());
+    }
+
+    @Override
+    public boolean owns(Lease lease) {
+        return PodKind.pod(lease).isPresent();
     }
 
     private ProcessId kubelet() {
@@ -192,8 +220,9 @@ final class SimulatedPods {
                                                 .isPresent());
     }
 
-    /** Whether a process may be the oldest of a pod, by which that has its place in the queue. */
-    boolean isSandbox(ProcessId process) {
+    /** The oldest process of a pod, by which that has its place in the queue. */
+    @Override
+    public boolean isClient(ProcessId process) {
         return all().flatMap(Pod::processes).anyMatch(process::equals);
     }
 
@@ -271,7 +300,7 @@ final class SimulatedPods {
     }
 
     /** The pods that the kubelet lists, by the UUIDs of their GPUs. */
-    Map<String, Set<Origin.Pod>> listed() {
+    private Map<String, Set<Origin.Pod>> listed() {
         Map<String, Set<Origin.Pod>> listed = new HashMap<>();
         for (Pod pod : pods.values()) {
             pod.gpus.forEach(gpu -> listed.put(gpu.uuid(), Set.of(pod.name)));
@@ -279,13 +308,8 @@ final class SimulatedPods {
         return listed;
     }
 
-    /** The daemon that had queried the kubelet is gone. */
-    void daemonStarted() {
-        query = Optional.empty();
-    }
-
-    /** Whether only the registry knows of a pod that runs. */
-    boolean isAnyUntold() {
+    @Override
+    public boolean isAnyUntold() {
         return !pods.isEmpty() || leftovers.stream().anyMatch(this::lives);
     }
 
@@ -297,8 +321,8 @@ final class SimulatedPods {
         return Stream.concat(pods.values().stream(), leftovers.stream());
     }
 
-    /** Notes the GPUs that containers of pods use, by UUID. */
-    void addUsers(Map<String, SimulatedWorld.User> users) {
+    @Override
+    public void addUsers(Map<String, SimulatedWorld.User> users) {
         all().filter(pod -> pod.main.filter(world.machine::lives).isPresent())
                 .forEach(pod ->
                         pod.gpus.forEach(gpu -> {
@@ -310,8 +334,8 @@ final class SimulatedPods {
                         }));
     }
 
-    /** What runs has a lease of its GPUs. */
-    void check(List<Lease> live) {
+    @Override
+    public void check(List<Lease> live) {
         all().filter(pod -> pod.main.filter(world.machine::lives).isPresent())
                 .forEach(pod -> {
                     for (Gpu gpu : pod.gpus) {
@@ -326,14 +350,16 @@ final class SimulatedPods {
     }
 
     /** Whether there is a pod for a lease. */
-    boolean has(Lease lease) {
+    @Override
+    public boolean has(Lease lease) {
         return all().anyMatch(pod ->
                 (pods.containsValue(pod) || lives(pod))
                         && lease.claim().gpus().stream().map(ClaimedGpu::uuid).anyMatch(pod::has));
     }
 
     /** The kubelet answers once more, and pods that have ended lose their places in the queue. */
-    void settle() throws IOException {
+    @Override
+    public void settle() throws IOException {
         if (!world.daemon.isUp()) {
             return;
         }
@@ -341,14 +367,14 @@ final class SimulatedPods {
         world.daemon.perform("queue", parts().queue()::checkClients);
     }
 
-    /** Ends all of them. */
-    void end() {
+    @Override
+    public void end() {
         all().forEach(pod -> pod.processes().forEach(world.machine::end));
         forget();
     }
 
-    /** The host has been restarted. */
-    void forget() {
+    @Override
+    public void forget() {
         pods.clear();
         leftovers.clear();
         query = Optional.empty();
