@@ -120,6 +120,77 @@ class ArchitectureTest {
         assertEquals(Set.of("jnvdocker.kubernetes", "jnvdocker.mesos"), features);
     }
 
+    /** The words that only Kubernetes has. */
+    private static final Pattern PODS =
+            Pattern.compile("[Kk]ubernetes|[Kk]ubelet|Pods?(?![a-z])|\\bpods?\\b|POD(?!MAN)");
+
+    private static final Pattern COMMENT =
+            Pattern.compile("/[*].*?[*]/|^ *//[^\n]*", Pattern.DOTALL | Pattern.MULTILINE);
+
+    /** The files that name pods outside of their feature, by reason. */
+    private static final Map<String, Set<String>> NAMES_OF_PODS =
+            Map.of(
+                    "the registry keeps whose a lease is, without the feature as well",
+                    Set.of("Claim", "Lease", "LeaseWriter", "Origin", "Owner", "StoredOrigin"),
+                    "a holder is shown, and an end explained, without the feature as well",
+                    Set.of(
+                            "Explanation",
+                            "GpuQueue",
+                            "GpuSamples",
+                            "HolderJson",
+                            "HolderName",
+                            "HostGpus",
+                            "LeaseJson",
+                            "LeaseText",
+                            "Leases",
+                            "Purpose"),
+                    "the argument of a command may be a pod's name",
+                    Set.of("GpuExtend", "GpuRelease", "GpuWhy"),
+                    "a refusal is put into words for its addressee",
+                    Set.of("Addressee", "Reservations", "Wait"),
+                    "limits of namespaces are beside those of users",
+                    Set.of("ConfiguredLimits", "DecisionLog", "QuotaText", "Subject"),
+                    "CDI names of GPUs are parsed together",
+                    Set.of("AccessRecords", "GpuIds", "RunCommand"),
+                    "the OCI runtime is called for containers of pods",
+                    Set.of(
+                            "CommandParts",
+                            "EngineKind",
+                            "Feature",
+                            "GpuWishes",
+                            "PodContainers",
+                            "RuntimeCheck",
+                            "RuntimeCreate",
+                            "RuntimeHost",
+                            "RuntimeInstall",
+                            "RuntimeSpec",
+                            "UsersWords"),
+                    "the list of features",
+                    Set.of("Features"));
+
+    /** Whoever adds a name finds a more general one, or a reason. */
+    @Test
+    void podsAreNamedOutsideOfTheirFeatureForAReason() throws IOException {
+        Set<String> naming = new TreeSet<>();
+        for (String module : List.of("labels", "native", "volume-plugin", "runtime", ".")) {
+            Path sources = Project.source(module).resolve("src/main/java").normalize();
+            Path feature = sources.resolve("jnvdocker/kubernetes");
+            try (Stream<Path> files = Files.walk(sources)) {
+                for (Path file : files.filter(it -> it.toString().endsWith(".java")).toList()) {
+                    String code = COMMENT.matcher(Files.readString(file)).replaceAll("");
+                    if (!file.startsWith(feature) && PODS.matcher(code).find()) {
+                        naming.add(file.getFileName().toString().replace(".java", ""));
+                    }
+                }
+            }
+        }
+        assertEquals(
+                NAMES_OF_PODS.values().stream()
+                        .flatMap(Set::stream)
+                        .collect(Collectors.toCollection(TreeSet::new)),
+                naming);
+    }
+
     private static boolean isIn(String feature, String name) {
         return name.equals(feature) || name.startsWith(feature + ".");
     }
