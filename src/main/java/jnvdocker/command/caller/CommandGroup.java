@@ -229,7 +229,7 @@ public final class CommandGroup {
         }
         String similar = String.join(" or ", meant);
         return what
-                + Quote.shown(word)
+                + (word.isBlank() ? Quote.quoted(word) : Quote.shown(word))
                 + (similar.isEmpty() ? "" : " (did you mean " + similar + "?)");
     }
 

@@ -256,6 +256,9 @@ class FirstUseTest extends OneHostTest {
         assertNoSuchCommand("stop", stop);
         assertNoSuchCommand("kill", stop);
         assertNoSuchCommand("unistall", "");
+        assertEquals(
+                "jnvdocker: no such command: ''; see 'jnvdocker gpu --help'\n",
+                daemon.jnvdocker("gpu", "").run().err());
         assertNoSuchCommand("topology", " (did you mean ls --topology?)");
         assertNoSuchCommand(
                 "remake", " (did you mean 'docker rm CONTAINER', then 'jnvdocker run'?)");

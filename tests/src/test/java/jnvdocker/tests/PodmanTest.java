@@ -235,7 +235,8 @@ class PodmanTest {
         assertEquals(Set.of(0), held());
         String log = Files.readString(lab.daemon().log());
         assertTrue(
-                log.contains("its variable JNVDOCKER_GPUS=1 counts as its image's; request"), log);
+                log.contains("its variable JNVDOCKER_GPUS=1 is taken as its image's; request"),
+                log);
     }
 
     /** Nor those of an image that docker has committed. */

@@ -257,7 +257,7 @@ class RuntimeContainersTest extends RuntimeEngineTest {
     void containerThatGetsNoneOfWhatItNamesSaysWhy() throws IOException {
         assertSays(
                 run("--label", "jnvdocker.gpus=all", "forged", "true").ok(),
-                "has no GPU: its label jnvdocker.gpus=all counts as its image's; ");
+                "has no GPU: its label jnvdocker.gpus=all is taken as its image's; ");
         Path node = lab.host().directory().resolve("dev/nvidiactl");
         assertSays(
                 run("--device", node + ":/dev/nvidiactl", "plain", "true").ok(),

@@ -210,7 +210,7 @@ final class UsersWords {
         return new Refusal(
                 "this container has no GPU: its "
                         + Quote.shown(words)
-                        + " counts as its image's"
+                        + " is taken as its image's"
                         + (image.isPresent() ? "" : ", which is not known"),
                 howToRequest());
     }

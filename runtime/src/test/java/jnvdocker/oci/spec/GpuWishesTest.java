@@ -621,7 +621,7 @@ class GpuWishesTest {
         settings = settings(true, true, new GpuRequest.All(), false);
         assertWithheld("has no GPU: its image's request does not count", ofDocker());
         settings = images;
-        String why = "has no GPU: its variable NVIDIA_VISIBLE_DEVICES=%s counts as its image's,";
+        String why = "has no GPU: its variable NVIDIA_VISIBLE_DEVICES=%s is taken as its image's,";
         assertWithheld(why.formatted(value), ofAnother());
         assertWithheld(why.formatted(value), ofDocker());
     }
@@ -633,7 +633,7 @@ class GpuWishesTest {
         assertEquals(gpus(ONE, GpuWish.Source.VARIABLE), wish(Optional.empty()));
         imageSays("JNVDOCKER_GPUS", "1");
         assertWithheld(
-                "has no GPU: its variable JNVDOCKER_GPUS=1 counts as its image's; request",
+                "has no GPU: its variable JNVDOCKER_GPUS=1 is taken as its image's; request",
                 wish(Optional.empty()));
     }
 
@@ -676,12 +676,13 @@ class GpuWishesTest {
         labels = "'jnvdocker.gpus':'2'";
         image = Optional.of(new ImageConfig(Map.of("jnvdocker.gpus", "2"), Map.of()));
         assertWithheld(
-                "has no GPU: its label jnvdocker.gpus=2 counts as its image's;"
+                "has no GPU: its label jnvdocker.gpus=2 is taken as its image's;"
                         + " request GPUs with --gpus",
                 ofDocker());
         image = Optional.empty();
         assertWithheld(
-                "has no GPU: its label jnvdocker.gpus=2 counts as its image's, which is not known;",
+                "has no GPU: its label jnvdocker.gpus=2 is taken as its image's, which is not"
+                        + " known;",
                 ofDocker());
     }
 
