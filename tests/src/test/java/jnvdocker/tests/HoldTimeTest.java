@@ -250,8 +250,8 @@ class HoldTimeTest extends OneEngineTest {
                         + " until "
                         + WHEN
                         + "\n"
-                        + "GPU 1 \\(GPU-5c1a1003\\) is held by uid 61002's container old, which may"
-                        + " go on; contact uid 61002\n"
+                        + "GPU 1 \\(GPU-5c1a1003\\) is held by uid 61002's container old with"
+                        + " no end time; contact uid 61002\n"
                         + "others who get them before then are overdue from then on, and not"
                         + " stopped \\(stop_overdue\\)\n",
                 made);

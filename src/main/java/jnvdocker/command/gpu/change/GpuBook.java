@@ -182,7 +182,7 @@ public final class GpuBook extends ShowCommand {
                         LeaseText.holder(lease),
                         lease.due()
                                 .map(due -> " until " + LeaseText.time(due))
-                                .orElse(", which may go on"),
+                                .orElse(" with no end time"),
                         Holding.user(lease));
     }
 
