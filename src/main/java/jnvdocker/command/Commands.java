@@ -11,6 +11,7 @@ import jnvdocker.command.start.VolumeSetup;
 import jnvdocker.docker.cli.DockerCommandLine;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.protocol.ClientRequest;
+import jnvdocker.words.LocalZone;
 import jnvdocker.words.RefusedException;
 
 import org.slf4j.Logger;
@@ -54,6 +55,15 @@ public final class Commands {
      * @throws IOException when the client is gone
      */
     public void run(ClientRequest request, ClientConnection client) throws IOException {
+        zone(request).during(() -> serve(request, client));
+    }
+
+    /** A zone that is not known is refused where a time is read in it. */
+    private static LocalZone zone(ClientRequest request) {
+        return request.timeZone().flatMap(LocalZone::parse).orElseGet(LocalZone::host);
+    }
+
+    private void serve(ClientRequest request, ClientConnection client) throws IOException {
         try {
             dispatch(request, client);
         } catch (RefusedException | IOException | RuntimeException | StackOverflowError e) {

@@ -57,6 +57,11 @@ public record ClientRequest(
         return variables.getOrDefault(name, "");
     }
 
+    /** The variable TZ; empty if it is not set, and the caller's zone is the host's. */
+    public Optional<String> timeZone() {
+        return Optional.ofNullable(variables.get("TZ"));
+    }
+
     /**
      * Whether the caller can read only ASCII. Older clients do not report it; all of them count as
      * able to read more.

@@ -185,7 +185,13 @@ class LabDayTest {
             case "queue" -> new GpuQueue(leases, SCREEN);
             case "limits" -> new GpuLimits(leases, null, SCREEN);
             case "history" ->
-                    new GpuHistory(view, Optional.of(Duration.ofDays(400)), "", hosts, SCREEN, out);
+                    new GpuHistory(
+                            view,
+                            Optional.of(Duration.ofDays(400)),
+                            Optional.empty(),
+                            hosts,
+                            SCREEN,
+                            out);
             default -> throw new AssertionError("no view of the day: " + name);
         };
     }

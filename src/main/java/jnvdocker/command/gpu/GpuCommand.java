@@ -206,7 +206,7 @@ public final class GpuCommand implements OwnCommands {
                             new GpuHistory(
                                     view,
                                     settings.keepHistory().get(),
-                                    request.variable("TZ"),
+                                    request.timeZone(),
                                     new HostQuery(client, settings.hosts()),
                                     screen,
                                     out));

@@ -406,7 +406,7 @@ class JsonDocumentsTest {
                         new GpuHistory(
                                 view(this::idle),
                                 Optional.of(Duration.ofHours(1)),
-                                "",
+                                Optional.empty(),
                                 new HostQuery(null, List::of),
                                 Screen.NONE,
                                 out),

@@ -17,6 +17,8 @@ import org.junit.jupiter.api.Test;
 import java.io.IOException;
 import java.nio.file.Files;
 import java.time.Duration;
+import java.time.LocalDate;
+import java.time.ZoneOffset;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
@@ -234,6 +236,35 @@ class HoldTimeTest extends OneEngineTest {
 
     private static String number(String made) {
         return made.replaceAll("(?s)booking (\\d+).*", "$1");
+    }
+
+    /** As libc reads it, UTC+3 is west of UTC. */
+    @Test
+    void timesAreThoseOfTheUsersZone() {
+        lab.configure("bookings = 'end'\n");
+        String day = LocalDate.now(ZoneOffset.UTC).plusDays(3).toString();
+        for (String zone : List.of("WEST+3", "<EAST>-3", ":Asia/Tokyo")) {
+            String made =
+                    lab.daemon()
+                            .jnvdocker(
+                                    "gpu",
+                                    "book",
+                                    "device=1",
+                                    "--from=" + day + " 10:00",
+                                    "--for=1h")
+                            .with("TZ", zone)
+                            .run()
+                            .ok()
+                            .out();
+            String name = zone.startsWith("W") ? "WEST" : zone.startsWith("<") ? "EAST" : "JST";
+            Lab.assertMatches(
+                    "booking \\d+: GPU 1 for .* from "
+                            + day
+                            + " 10:00 "
+                            + (name + " until " + day + " 11:00 " + name + "\n.*\n"),
+                    made);
+            lab.jnvdocker("gpu", "book", "--cancel", number(made)).ok();
+        }
     }
 
     @Test

@@ -16,12 +16,11 @@ import jnvdocker.request.GpuRequest;
 import jnvdocker.use.GpuUse;
 import jnvdocker.use.RunningContainer;
 import jnvdocker.words.Indices;
+import jnvdocker.words.LocalZone;
 import jnvdocker.words.Quote;
 
 import java.time.Instant;
 import java.time.LocalDate;
-import java.time.ZoneId;
-import java.time.ZonedDateTime;
 import java.time.format.DateTimeFormatter;
 import java.util.List;
 import java.util.Optional;
@@ -118,11 +117,15 @@ public final class LeaseText {
         };
     }
 
-    /** {@code 09:12}, with the day when it was not today. */
+    /**
+     * {@code 09:12}, with the day when it was not today. It is a time of the zone of the user who
+     * is served, with its name where the host's clock shows another.
+     */
     public static String time(Instant instant) {
-        ZonedDateTime local = instant.atZone(ZoneId.systemDefault());
-        boolean today = local.toLocalDate().equals(LocalDate.now(ZoneId.systemDefault()));
-        return (today ? TIME : DAY).format(local);
+        LocalZone zone = LocalZone.current();
+        LocalDate today = zone.local(Instant.now()).toLocalDate();
+        boolean isToday = zone.local(instant).toLocalDate().equals(today);
+        return zone.shown(isToday ? TIME : DAY, instant);
     }
 
     /** {@code is held by alice's container train-7 since 09:12}. */

@@ -168,7 +168,7 @@ public final class GpuBook extends ShowCommand {
 
     private Instant moment(String option, String text, Instant earliest) {
         try {
-            return Moment.coming(text, earliest, request.variable("TZ"));
+            return Moment.coming(text, earliest, request.timeZone());
         } catch (InvalidValueException e) {
             throw usage(option + ": " + e.getMessage());
         }

@@ -57,7 +57,7 @@ public final class GpuHistory extends OwnCommand {
     private final GpuView view;
     private final Leases leases;
     private final Optional<Duration> kept;
-    private final String timeZone;
+    private final Optional<String> timeZone;
     private final Screen screen;
     private final Printout out;
 
@@ -142,12 +142,12 @@ public final class GpuHistory extends OwnCommand {
 
     /**
      * @param kept for how long the history is kept; empty if for ever
-     * @param timeZone the client's variable TZ, empty for this host's zone
+     * @param timeZone the client's variable TZ; empty if it has none
      */
     public GpuHistory(
             GpuView view,
             Optional<Duration> kept,
-            String timeZone,
+            Optional<String> timeZone,
             HostQuery hosts,
             Screen screen,
             Printout out) {

@@ -1,6 +1,7 @@
 package jnvdocker.command.gpu.view;
 
 import jnvdocker.words.InvalidValueException;
+import jnvdocker.words.LocalZone;
 import jnvdocker.words.Quote;
 import jnvdocker.words.Span;
 
@@ -9,11 +10,10 @@ import java.time.DayOfWeek;
 import java.time.Duration;
 import java.time.Instant;
 import java.time.LocalDate;
+import java.time.LocalDateTime;
 import java.time.LocalTime;
 import java.time.OffsetDateTime;
 import java.time.YearMonth;
-import java.time.ZoneId;
-import java.time.ZonedDateTime;
 import java.time.format.DateTimeFormatter;
 import java.time.format.DateTimeFormatterBuilder;
 import java.time.temporal.ChronoField;
@@ -98,10 +98,10 @@ public final class Moment {
      * Reads one that is not to come. A time span ends now; a time of day or a day of the week is
      * the last one.
      *
-     * @param timeZone the name of the writer's, as the variable TZ has it; empty for this host's
+     * @param timeZone the writer's variable TZ; empty for this host's zone
      * @throws InvalidValueException quoting the text and naming the valid forms
      */
-    public static Instant past(String text, Instant now, String timeZone) {
+    public static Instant past(String text, Instant now, Optional<String> timeZone) {
         return read(text, Side.PAST, now, timeZone);
     }
 
@@ -109,14 +109,14 @@ public final class Moment {
      * Reads one that is not in the past. A time span begins now; a time of day or a day of the week
      * is the next one.
      *
-     * @param timeZone the name of the writer's, as the variable TZ has it; empty for this host's
+     * @param timeZone the writer's variable TZ; empty for this host's zone
      * @throws InvalidValueException quoting the text and naming the valid forms
      */
-    public static Instant coming(String text, Instant now, String timeZone) {
+    public static Instant coming(String text, Instant now, Optional<String> timeZone) {
         return read(text, Side.COMING, now, timeZone);
     }
 
-    private static Instant read(String text, Side side, Instant now, String timeZone) {
+    private static Instant read(String text, Side side, Instant now, Optional<String> timeZone) {
         Instant moment;
         try {
             moment =
@@ -138,14 +138,14 @@ public final class Moment {
         return new InvalidValueException(Quote.quoted(text) + " " + what, remedy);
     }
 
-    private static Instant local(String text, Side side, Instant now, String timeZone) {
+    private static Instant local(String text, Side side, Instant now, Optional<String> timeZone) {
         boolean isTimeAlone = TIME_ALONE.matcher(text).matches();
         String[] words = BEFORE_TIME.split(text, 2);
         if (words.length == 1 && !isTimeAlone && day(text, side, LocalDate.EPOCH).isEmpty()) {
             return now.plus(span(text, side).multipliedBy(side.sign));
         }
-        ZonedDateTime here = now.atZone(zone(timeZone));
-        LocalDate today = here.toLocalDate();
+        LocalZone zone = zone(timeZone);
+        LocalDate today = zone.local(now).toLocalDate();
         Day day =
                 isTimeAlone
                         ? new Day(today, 1)
@@ -155,18 +155,15 @@ public final class Moment {
                 isTimeAlone || words.length > 1
                         ? LocalTime.parse(words[words.length - 1], TIME_OF_DAY)
                         : LocalTime.MIDNIGHT;
-        Instant first = at(day.date(), time, side, here);
-        return side.has(first, now)
-                ? first
-                : at(day.date().plusDays((long) side.sign * day.period()), time, side, here);
+        Instant nearest = at(day.date().atTime(time), side, now, zone);
+        LocalDate other = day.date().plusDays((long) side.sign * day.period());
+        return side.has(nearest, now) ? nearest : at(other.atTime(time), side, now, zone);
     }
 
     /** Of the two in the hour that is repeated, the first that is on that side. */
-    private static Instant at(LocalDate day, LocalTime time, Side side, ZonedDateTime here) {
-        ZonedDateTime at = day.atTime(time).atZone(here.getZone());
-        return side.has(at.toInstant(), here.toInstant())
-                ? at.toInstant()
-                : at.withLaterOffsetAtOverlap().toInstant();
+    private static Instant at(LocalDateTime time, Side side, Instant now, LocalZone zone) {
+        Instant first = zone.first(time);
+        return side.has(first, now) ? first : zone.last(time);
     }
 
     /** A day by its date or by a word; empty for any other text. */
@@ -218,8 +215,8 @@ public final class Moment {
      * @throws InvalidValueException quoting the text and naming the valid form, also when the month
      *     itself has not begun
      */
-    public static Instant month(String text, int later, Instant now, String timeZone) {
-        YearMonth present = YearMonth.from(now.atZone(zone(timeZone)));
+    public static Instant month(String text, int later, Instant now, Optional<String> timeZone) {
+        YearMonth present = YearMonth.from(zone(timeZone).local(now));
         YearMonth month;
         try {
             month =
@@ -237,22 +234,24 @@ public final class Moment {
         return start(month.plusMonths(later), timeZone);
     }
 
-    private static Instant start(YearMonth month, String timeZone) {
-        return month.atDay(1).atStartOfDay(zone(timeZone)).toInstant();
+    private static Instant start(YearMonth month, Optional<String> timeZone) {
+        return zone(timeZone).first(month.atDay(1).atStartOfDay());
     }
 
     /**
-     * @param name as the variable TZ has it; empty for this host's
-     * @throws InvalidValueException when it is not known
+     * @param name the variable TZ
+     * @throws InvalidValueException when the zone is not known
      */
-    private static ZoneId zone(String name) {
-        String plain = name.startsWith(":") ? name.substring(1) : name;
-        try {
-            return plain.isEmpty() ? ZoneId.systemDefault() : ZoneId.of(plain);
-        } catch (DateTimeException e) {
-            throw new InvalidValueException(
-                    "the time zone " + Quote.quoted(name) + " (TZ) is unknown here",
-                    "write the date with its offset, as in 2026-11-01T09:00+01:00");
-        }
+    private static LocalZone zone(Optional<String> name) {
+        return name.map(text ->
+                        LocalZone.parse(text)
+                                .orElseThrow(() ->
+                                        new InvalidValueException(
+                                                "the time zone "
+                                                        + Quote.quoted(text)
+                                                        + " (TZ) is unknown here",
+                                                "write the date with its offset, as in"
+                                                        + " 2026-11-01T09:00+01:00")))
+                .orElseGet(LocalZone::host);
     }
 }

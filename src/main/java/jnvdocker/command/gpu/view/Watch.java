@@ -6,6 +6,7 @@ import jnvdocker.host.HostName;
 import jnvdocker.protocol.ClientConnection;
 import jnvdocker.screen.Screen;
 import jnvdocker.screen.WatchScreen;
+import jnvdocker.words.LocalZone;
 import jnvdocker.words.Quote;
 import jnvdocker.words.Span;
 
@@ -13,8 +14,7 @@ import picocli.CommandLine.Option;
 
 import java.io.IOException;
 import java.time.Duration;
-import java.time.LocalTime;
-import java.time.ZoneId;
+import java.time.Instant;
 import java.time.format.DateTimeFormatter;
 import java.util.List;
 import java.util.Optional;
@@ -78,20 +78,20 @@ public final class Watch {
             if (again.json()) {
                 client.out(text);
             } else if (screen.isTerminal()) {
-                String title = title(HostName.read(), LocalTime.now(ZoneId.systemDefault()));
+                String title = title(HostName.read(), Instant.now());
                 client.print(new WatchScreen(title, text.lines().toList(), screen).text());
             } else {
                 client.out(text + "\n");
             }
         }
 
-        private String title(String host, LocalTime now) {
+        private String title(String host, Instant now) {
             return "every %s: jnvdocker gpu %s   %s, %s"
                     .formatted(
                             Span.spelled(again.interval()),
                             Quote.shown(TYPED.matcher(String.join(" ", words)).replaceAll("")),
                             Quote.shown(host),
-                            TIME.format(now));
+                            LocalZone.current().shown(TIME, now));
         }
     }
 
