@@ -69,7 +69,10 @@ final class OtherWays {
         }
     }
 
-    /** Engines take the file in the later directory, and neither of two in one directory. */
+    /**
+     * Engines take the file in the later directory, and neither of two in one directory: our
+     * devices do not work then.
+     */
     private static void besideOurs(Path file, Path ours, List<Path> directories, Findings found) {
         int order = directories.indexOf(file.getParent()) - directories.indexOf(ours.getParent());
         String result =
@@ -79,12 +82,18 @@ final class OtherWays {
                                 ? "and engines take the former, which gives containers GPUs without"
                                         + " jnvdocker"
                                 : "and engines take the latter";
-        found.hint(
+        String what =
                 "%s and %s both offer '--device %s=…', %s"
-                        .formatted(file, ours, RuntimeInstaller.NVIDIAS_CDI_KIND, result),
+                        .formatted(file, ours, RuntimeInstaller.NVIDIAS_CDI_KIND, result);
+        String remedy =
                 "remove NVIDIA's: systemctl disable --now nvidia-cdi-refresh.path"
                         + " nvidia-cdi-refresh.service; rm "
-                        + file);
+                        + file;
+        if (order == 0) {
+            found.wrong(what, remedy);
+        } else {
+            found.hint(what, remedy);
+        }
     }
 
     private boolean isPastUs(String program) {

@@ -220,12 +220,21 @@ class OtherWaysTest {
                                 "and engines take the former, which gives containers GPUs without"
                                         + " jnvdocker")),
                 beside(ours));
+        assertEquals(List.of(Finding.State.WRONG, Finding.State.HINT), states(ours));
         Files.delete(later);
         assertEquals(List.of(both(beside, later, "and engines take the latter")), beside(later));
     }
 
     private List<String> beside(Path ours) throws IOException {
         return found(Optional.empty(), Optional.of(ours));
+    }
+
+    /** Devices that engines refuse are a fault; the others work. */
+    private List<Finding.State> states(Path ours) throws IOException {
+        Findings found = new Findings();
+        new OtherWays(new ForeignRuntimes(Host.at(root)), OURS::equals)
+                .findings(Optional.empty(), Optional.of(ours), found);
+        return found.all().stream().map(Finding::state).toList();
     }
 
     private static String both(Path file, Path ours, String result) {
