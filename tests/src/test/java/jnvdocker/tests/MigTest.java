@@ -65,7 +65,10 @@ class MigTest {
     }
 
     private static void awaitInstances() {
-        Lab.await(() -> ls().stream().anyMatch(line -> line.startsWith("0:2 ")) ? List.of() : ls());
+        Lab.await(() ->
+                ls().stream().anyMatch(line -> line.startsWith("0:2 "))
+                        ? List.of()
+                        : List.of("" + ls()));
     }
 
     /** Without our runtime, by which a container would have another claim at each start. */
@@ -271,7 +274,7 @@ class MigTest {
 
     private static void awaitStates(String... states) {
         List<String> expected = List.of(states);
-        Lab.await(() -> expected.equals(states()) ? List.of() : ls());
+        Lab.await(() -> expected.equals(states()) ? List.of() : List.of("" + ls()));
     }
 
     private static List<String> states() {
