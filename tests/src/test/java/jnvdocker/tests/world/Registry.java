@@ -122,6 +122,11 @@ public final class Registry {
                 rows("SELECT id FROM claim WHERE forgotten IS NULL", row -> row.getString(1)));
     }
 
+    /** Whether there are claims, forgotten ones included. */
+    public boolean hasClaims() {
+        return rows("SELECT count(*) FROM claim", row -> row.getLong(1)).getFirst() > 0;
+    }
+
     /** UUIDs of GPUs that more than one party of claims holds, unless these are shares that fit. */
     public List<String> heldTwice() {
         return rows(
