@@ -319,14 +319,14 @@ class RestartMatrixTest {
     }
 
     /** The engine waits longer before each start, up to 3.2 s. */
-    private void crash() throws InterruptedException {
+    private void crash() {
         for (int i = 0; i < CRASHES; i++) {
             Map<String, String> pids = pids();
             pids.values().forEach(pid -> Command.of("kill", "-KILL", pid).run());
-            long begun = System.nanoTime();
-            while (!areOthers(pids, pids()) && System.nanoTime() - begun < LIMIT_NANOS) {
-                Thread.sleep(50);
-            }
+            Lab.await(() -> {
+                Map<String, String> now = pids();
+                return areOthers(pids, now) ? List.of() : List.of(now + " after " + pids);
+            });
         }
     }
 

@@ -31,6 +31,14 @@ public final class Lab implements AutoCloseable {
     /** The time within which the invariants must hold. */
     private static final long LIMIT_NANOS = 60_000_000_000L;
 
+    /**
+     * Between two looks at what is waited for. A look that is a program takes longer, and so does
+     * the pause after that look: programs one after the other would keep a processor busy.
+     */
+    private static final long PAUSE_NANOS = 20_000_000;
+
+    private static final long LONG_PAUSE_NANOS = 200_000_000;
+
     private final TestEngine engine;
     private final DriverRoot host;
     private final TestDaemon daemon;
@@ -216,14 +224,16 @@ public final class Lab implements AutoCloseable {
     public static void await(Supplier<List<String>> wrongs) {
         long deadline = System.nanoTime() + LIMIT_NANOS;
         while (true) {
+            long begun = System.nanoTime();
             List<String> wrong = wrongs.get();
             if (wrong.isEmpty()) {
                 return;
             }
-            if (System.nanoTime() > deadline) {
+            long now = System.nanoTime();
+            if (now > deadline) {
                 throw new AssertionError("still so: " + String.join("; ", wrong));
             }
-            LockSupport.parkNanos(20_000_000);
+            LockSupport.parkNanos(Math.clamp(2 * (now - begun), PAUSE_NANOS, LONG_PAUSE_NANOS));
         }
     }
 
