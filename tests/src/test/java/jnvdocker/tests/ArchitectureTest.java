@@ -142,7 +142,7 @@ class ArchitectureTest {
                             "HostGpus",
                             "LeaseJson",
                             "LeaseText",
-                            "Leases",
+                            "HolderText",
                             "Purpose"),
                     "the argument of a command may be a pod's name",
                     Set.of("GpuExtend", "GpuRelease", "GpuWhy"),
