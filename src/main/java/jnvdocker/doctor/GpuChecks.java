@@ -2,6 +2,7 @@ package jnvdocker.doctor;
 
 import jnvdocker.host.Gpu;
 import jnvdocker.host.HostDriver;
+import jnvdocker.host.PassedThrough;
 import jnvdocker.lease.Claim;
 import jnvdocker.lease.GpuStatus;
 import jnvdocker.lease.Lease;
@@ -49,14 +50,17 @@ final class GpuChecks {
     /** GPUs that cannot be given out, though nobody uses them, and those lost while held. */
     void gpus(Findings found) throws IOException {
         List<GpuStatus> all = status();
+        List<String> away = PassedThrough.addresses(around.host());
         if (all.isEmpty()) {
             found.wrong(
-                    "the driver shows no GPU",
-                    "check lspci, and dmesg | grep -i nvrm for the cause");
+                    "the driver shows no GPU" + away(away),
+                    away.isEmpty()
+                            ? "check lspci, and dmesg | grep -i nvrm for the cause"
+                            : comesBack(away));
             return;
         }
         found.ok(count(all));
-        all.forEach(gpu -> trouble(gpu, found));
+        all.forEach(gpu -> trouble(gpu, away, found));
         List<Lease> live = around.leases().live();
         all.forEach(gpu -> live.forEach(lease -> open(gpu.gpu(), lease, found)));
         Map<String, Health> known = around.health().all();
@@ -131,7 +135,21 @@ final class GpuChecks {
                         .collect(Collectors.joining(", "));
     }
 
-    private static void trouble(GpuStatus status, Findings found) {
+    private static String away(List<String> addresses) {
+        return addresses.isEmpty()
+                ? ""
+                : "; %s %s bound to vfio-pci, as for a virtual machine"
+                        .formatted(
+                                String.join(", ", addresses), addresses.size() == 1 ? "is" : "are");
+    }
+
+    private static String comesBack(List<String> addresses) {
+        return "when no virtual machine uses it, give it back to the driver: driverctl"
+                + " unset-override "
+                + addresses.getFirst();
+    }
+
+    private static void trouble(GpuStatus status, List<String> away, Findings found) {
         Gpu gpu = status.gpu();
         String name = LeaseText.name(gpu.number(), gpu.uuid());
         String held = status.lease().map(lease -> name + " " + LeaseText.held(lease)).orElse(name);
@@ -139,9 +157,11 @@ final class GpuChecks {
             case SICK -> found.wrong(GpuText.sick(gpu));
             case MISSING ->
                     found.wrong(
-                            held + ", and the driver does not show it",
-                            "search dmesg for Xid: it may have fallen off the bus, and come back"
-                                    + " with a restart of the host");
+                            held + ", and the driver does not show it" + away(away),
+                            away.isEmpty()
+                                    ? "search dmesg for Xid: it may have fallen off the bus, and"
+                                            + " come back with a restart of the host"
+                                    : comesBack(away));
             case STUCK ->
                     found.wrong(
                             held + ": " + status.note(),

@@ -252,6 +252,24 @@ class DoctorTest extends WantedEngineTest {
                             + ", and the driver does not show it; search dmesg for Xid: .*",
                     found.getFirst());
             assertEquals(1, doctor().exitCode());
+            Path vfio = Files.createDirectories(host("sys/bus/pci/drivers/vfio-pci"));
+            String address = gpu.getFileName().toString();
+            Path device = Files.createDirectories(host("sys/bus/pci/devices/" + address));
+            Files.writeString(device.resolve("vendor"), "0x10de\n");
+            Files.writeString(device.resolve("class"), "0x030200\n");
+            Files.createSymbolicLink(vfio.resolve(address), device);
+            try {
+                Lab.assertMatches(
+                        "wrong: GPU 3 .*, and the driver does not show it; "
+                                + address
+                                + " is bound to vfio-pci, as for a virtual machine; when no virtual"
+                                + " machine uses it, give it back to the driver: driverctl"
+                                + " unset-override "
+                                + address,
+                        found("gpus").getFirst());
+            } finally {
+                Files.delete(vfio.resolve(address));
+            }
         } finally {
             Files.move(host("away"), gpu);
         }
