@@ -6,6 +6,7 @@ import jnvdocker.command.gpu.change.GpuReload;
 import jnvdocker.command.gpu.view.GpuView;
 import jnvdocker.command.job.JobCommands;
 import jnvdocker.command.job.Jobs;
+import jnvdocker.command.runtime.CdiKeeper;
 import jnvdocker.command.runtime.RuntimeCommand;
 import jnvdocker.command.runtime.RuntimeHost;
 import jnvdocker.command.start.NeedsCheck;
@@ -204,6 +205,7 @@ final class Daemon implements AutoCloseable {
         started.push(clients);
         onHangUp(reload);
         Thread.ofVirtual().start(runtimeHost::refresh);
+        started.push(CdiKeeper.start(runtimeHost));
     }
 
     private JobCommands jobs(

@@ -5,7 +5,6 @@ import jnvdocker.docker.engine.EngineException;
 import jnvdocker.docker.engine.EngineRuntimes;
 import jnvdocker.docker.engine.TrialContainer;
 import jnvdocker.host.GpuInventory;
-import jnvdocker.oci.install.EngineKind;
 import jnvdocker.oci.install.RuntimeHealth;
 import jnvdocker.oci.install.RuntimeInstaller;
 import jnvdocker.posix.FileErrors;
@@ -69,10 +68,7 @@ public record RuntimeHost(
         return installer.health(this::runtimes, engine.socket());
     }
 
-    /**
-     * Updates the files that are installed for engines: our programs to this version, and our CDI
-     * file to the present GPUs and driver.
-     */
+    /** Updates the programs that are installed for engines to this version. */
     public void refresh() {
         try {
             installer.renew().forEach(program -> LOG.info("updated {} to this version", program));
@@ -83,21 +79,6 @@ public record RuntimeHost(
                     "the installed OCI runtime stays as it is: {}; run 'jnvdocker runtime install'"
                             + " again",
                     FileErrors.describe(e));
-        }
-        refreshCdi();
-    }
-
-    private void refreshCdi() {
-        try {
-            if (installer.registered().stream().anyMatch(it -> it.engine() == EngineKind.CDI)) {
-                installer
-                        .refresh(cdi.devices())
-                        .forEach(file -> LOG.info("{} offers what is there now", file));
-            }
-        } catch (RefusedException e) {
-            LOG.warn("{}", e.getMessage());
-        } catch (IOException e) {
-            LOG.warn("the CDI file stays as it is: {}", FileErrors.describe(e));
         }
     }
 

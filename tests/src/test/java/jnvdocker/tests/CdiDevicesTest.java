@@ -331,6 +331,21 @@ class CdiDevicesTest {
         Lab.await(() -> good.equals(read()) ? List.of() : List.of("it is as it was: " + read()));
     }
 
+    @Test
+    void fileFollowsTheGpusOfTheHost() {
+        String good = read();
+        String last = "\"name\": \"3\"";
+        assertTrue(good.contains(last), good);
+        lab.host().load(0, 1, 2);
+        try {
+            Lab.await(() -> read().contains(last) ? List.of("it has GPU 3") : List.of());
+            assertTrue(read().contains("\"name\": \"2\""), CdiDevicesTest::read);
+        } finally {
+            lab.host().load(0, 1, 2, 3);
+        }
+        Lab.await(() -> good.equals(read()) ? List.of() : List.of("it differs: " + read()));
+    }
+
     private static String read() {
         try {
             return Files.readString(file());
