@@ -90,7 +90,8 @@ public final class DeviceNodes {
      * A node that differs from the driver's.
      *
      * @param missing true if nothing has its name; false if something other than the device does
-     * @param made true if {@link #all} makes it; false if only the administrator may
+     * @param made true if {@link #all} makes it; false if the driver's parameters or this daemon's
+     *     rights do not allow that
      */
     public record Fault(Path path, boolean missing, boolean made, int major, int minor) {}
 

@@ -3,11 +3,13 @@ package jnvdocker.host;
 import jnvdocker.posix.Errno;
 import jnvdocker.posix.Posix;
 import jnvdocker.posix.PosixException;
+import jnvdocker.posix.ThreadCapabilities;
 import jnvdocker.words.FailedException;
 
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.regex.Pattern;
 
 /** Makes missing device nodes as nvidia-modprobe would. */
 final class MissingNodes {
@@ -16,15 +18,30 @@ final class MissingNodes {
 
     private static final int DIRECTORY = 0755;
 
+    /** The uid_map of the host's own user namespace; in another one mknod is denied. */
+    private static final Pattern HOST_USERS = Pattern.compile("\\s*0\\s+0\\s+4294967295\\s*");
+
     private final Host host;
 
     MissingNodes(Host host) {
         this.host = host;
     }
 
-    /** Whether the driver's parameters allow that. */
+    /**
+     * Whether the driver's parameters and this daemon's rights allow that: in a container (LXC,
+     * systemd-nspawn) root often may not make device nodes.
+     */
     boolean mayMake() throws IOException {
-        return NodeParameters.read(host).modifyDeviceFiles();
+        return NodeParameters.read(host).modifyDeviceFiles() && mayMknod();
+    }
+
+    /** A daemon of another user than root, as in tests, makes its nodes by other means. */
+    private static boolean mayMknod() throws IOException {
+        return Posix.effectiveUser() != 0
+                || ThreadCapabilities.mayMknod()
+                        && HOST_USERS
+                                .matcher(KernelText.read(Path.of("/proc/self/uid_map")))
+                                .matches();
     }
 
     /** Makes a node with the owner and mode that the driver's parameters say. */

@@ -58,8 +58,9 @@ final class NodeTroubles implements GpuTroubles {
         String device = fault.major() + ":" + fault.minor();
         return fault.missing()
                 ? new Refusal(
-                        fault.path() + " is missing, which the administrator makes here",
-                        "make it: mknod " + fault.path() + " c " + device.replace(':', ' '))
+                        fault.path() + " is missing, and jnvdocker may not make it here",
+                        "make it (mknod %s c %s), or pass it through to this container"
+                                .formatted(fault.path(), device.replace(':', ' ')))
                 : new Refusal(
                         "%s is not the character device %s that the driver has now"
                                 .formatted(fault.path(), device),

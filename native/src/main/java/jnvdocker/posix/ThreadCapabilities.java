@@ -41,6 +41,17 @@ public final class ThreadCapabilities {
         }
     }
 
+    /** Whether this thread has the capability to make device nodes. */
+    public static boolean mayMknod() throws PosixException {
+        try (Memory header = new Memory(HEADER_SIZE);
+                Memory data = new Memory(DATA_SIZE)) {
+            header.clear();
+            header.setInt(0, VERSION_3);
+            get(header, data);
+            return (data.getInt(0) & 1 << CAP_MKNOD) != 0;
+        }
+    }
+
     private static void get(Memory header, Memory data) throws PosixException {
         try {
             LibC.INSTANCE.capget(header, data);

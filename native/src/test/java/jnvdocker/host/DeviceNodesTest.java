@@ -8,6 +8,7 @@ import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
 import jnvdocker.attack.Attack;
 import jnvdocker.posix.Posix;
+import jnvdocker.posix.ThreadCapabilities;
 
 import org.junit.jupiter.api.BeforeEach;
 import org.junit.jupiter.api.Tag;
@@ -286,6 +287,21 @@ class DeviceNodesTest {
     void whatIsNoDeviceIsRefused() throws IOException {
         proc.file("/dev/nvidia3", "");
         assertWrongDevice();
+    }
+
+    @Test
+    @Tag("root")
+    void missingNodeIsTheAdministratorsWhereRootMayMakeNone() throws IOException {
+        assertTrue(isMade());
+        boolean[] made = {true};
+        ThreadCapabilities.withoutMknod(() -> made[0] = isMade());
+        assertFalse(made[0]);
+    }
+
+    private boolean isMade() throws IOException {
+        return nodes.faults(List.of(GPU)).stream()
+                .filter(fault -> fault.path().endsWith("nvidia3"))
+                .allMatch(DeviceNodes.Fault::made);
     }
 
     @Test
