@@ -81,6 +81,19 @@ final class OpenRequest implements Grants.Bid<Lease> {
 
     /** Returns the lease; empty for a request for no GPU. */
     Optional<Lease> take(Optional<Waiting> waiting) throws RefusedException, IOException {
+        try {
+            return takeOrWait(waiting);
+        } catch (RefusedException e) {
+            // It may have a place of an earlier daemon, whose rules have changed since.
+            if (waiting.isPresent() && parts.queue().has(request.client())) {
+                parts.queue().leave(request);
+            }
+            throw e;
+        }
+    }
+
+    private Optional<Lease> takeOrWait(Optional<Waiting> waiting)
+            throws RefusedException, IOException {
         grants.refuseWhenStopped();
         if (requested.request() instanceof GpuRequest.None) {
             return Optional.empty();

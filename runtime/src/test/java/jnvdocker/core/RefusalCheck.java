@@ -21,6 +21,7 @@ import java.util.List;
 import java.util.Map;
 import java.util.Optional;
 import java.util.Set;
+import java.util.function.Predicate;
 
 /** The messages that a refusal must have, and that there really are not enough GPUs. */
 final class RefusalCheck {
@@ -341,15 +342,14 @@ final class RefusalCheck {
                         world.lab.isKeptFrom(
                                 request.requested().owner(), gpu, request.requested().time()))
                 .forEach(taken::add);
-        taken.addAll(
-                new ModelQueue(
-                                world.lab,
-                                all,
-                                held,
-                                seen,
-                                owner -> world.lab.limits.wasSpent(owner, registry().now()),
-                                world.lab::setAside)
-                        .kept(before, gpu -> wished.contains(gpu) && !taken.contains(gpu)));
+        Set<String> open = Set.copyOf(taken);
+        // The hours of those who wait were learnt a while ago.
+        Predicate<Owner> spent = owner -> world.lab.limits.wasSpent(owner, registry().now());
+        for (Predicate<Owner> each : List.<Predicate<Owner>>of(spent, _ -> false)) {
+            taken.addAll(
+                    new ModelQueue(world.lab, all, held, seen, each, world.lab::setAside)
+                            .kept(before, gpu -> wished.contains(gpu) && !open.contains(gpu)));
+        }
         List<String> usable =
                 gpus.stream().map(Gpu::uuid).filter(gpu -> !world.lab.isCordoned(gpu)).toList();
         List<String> free = usable.stream().filter(gpu -> !taken.contains(gpu)).toList();
