@@ -334,12 +334,12 @@ class CdiDevicesTest {
     @Test
     void fileFollowsTheGpusOfTheHost() {
         String good = read();
-        String last = "\"name\": \"3\"";
+        String last = "\"name\" : \"3\"";
         assertTrue(good.contains(last), good);
         lab.host().load(0, 1, 2);
         try {
             Lab.await(() -> read().contains(last) ? List.of("it has GPU 3") : List.of());
-            assertTrue(read().contains("\"name\": \"2\""), CdiDevicesTest::read);
+            assertTrue(read().contains("\"name\" : \"2\""), CdiDevicesTest::read);
         } finally {
             lab.host().load(0, 1, 2, 3);
         }

@@ -43,7 +43,7 @@ class PartlyPassedThroughTest extends OneHostTest {
     }
 
     private static String given(TestDaemon daemon, String gpus) {
-        String count = "echo $NVIDIA_VISIBLE_DEVICES | tr , '\\n' | wc -l";
+        String count = "echo $CUDA_VISIBLE_DEVICES | tr , '\\n' | wc -l";
         return daemon.jnvdocker("gpu", "run", "--gpus", gpus, "sh", "-c", count).run().ok().out();
     }
 
