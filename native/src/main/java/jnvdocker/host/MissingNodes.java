@@ -4,12 +4,12 @@ import jnvdocker.posix.Errno;
 import jnvdocker.posix.Posix;
 import jnvdocker.posix.PosixException;
 import jnvdocker.posix.ThreadCapabilities;
+import jnvdocker.process.Credentials;
 import jnvdocker.words.FailedException;
 
 import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
-import java.util.regex.Pattern;
 
 /** Makes missing device nodes as nvidia-modprobe would. */
 final class MissingNodes {
@@ -18,8 +18,7 @@ final class MissingNodes {
 
     private static final int DIRECTORY = 0755;
 
-    /** The uid_map of the host's own user namespace; in another one mknod is denied. */
-    private static final Pattern HOST_USERS = Pattern.compile("\\s*0\\s+0\\s+4294967295\\s*");
+    private static final Path USERS = Path.of("/proc/self/uid_map");
 
     private final Host host;
 
@@ -35,13 +34,14 @@ final class MissingNodes {
         return NodeParameters.read(host).modifyDeviceFiles() && mayMknod();
     }
 
-    /** A daemon of another user than root, as in tests, makes its nodes by other means. */
+    /** A process of another user than root, as in tests, is not asked: the daemon is root's. */
     private static boolean mayMknod() throws IOException {
-        return Posix.effectiveUser() != 0
-                || ThreadCapabilities.mayMknod()
-                        && HOST_USERS
-                                .matcher(KernelText.read(Path.of("/proc/self/uid_map")))
-                                .matches();
+        return Posix.effectiveUser() != 0 || ThreadCapabilities.mayMknod() && isInHostsNamespace();
+    }
+
+    /** In another user namespace mknod(2) is denied; a kernel may have none. */
+    private static boolean isInHostsNamespace() throws IOException {
+        return Files.notExists(USERS) || Credentials.areAllUsers(KernelText.read(USERS));
     }
 
     /** Makes a node with the owner and mode that the driver's parameters say. */

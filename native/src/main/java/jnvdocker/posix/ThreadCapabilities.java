@@ -26,8 +26,6 @@ public final class ThreadCapabilities {
     public static <E extends Exception> void withoutMknod(Work<E> work) throws PosixException, E {
         try (Memory header = new Memory(HEADER_SIZE);
                 Memory data = new Memory(DATA_SIZE)) {
-            header.clear();
-            header.setInt(0, VERSION_3);
             get(header, data);
             int effective = data.getInt(0);
             data.setInt(0, effective & ~(1 << CAP_MKNOD));
@@ -45,14 +43,14 @@ public final class ThreadCapabilities {
     public static boolean mayMknod() throws PosixException {
         try (Memory header = new Memory(HEADER_SIZE);
                 Memory data = new Memory(DATA_SIZE)) {
-            header.clear();
-            header.setInt(0, VERSION_3);
             get(header, data);
             return (data.getInt(0) & 1 << CAP_MKNOD) != 0;
         }
     }
 
     private static void get(Memory header, Memory data) throws PosixException {
+        header.clear();
+        header.setInt(0, VERSION_3);
         try {
             LibC.INSTANCE.capget(header, data);
         } catch (LastErrorException e) {

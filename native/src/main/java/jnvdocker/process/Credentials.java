@@ -23,6 +23,8 @@ public record Credentials(int uid, Set<Integer> groups, boolean readsAll) {
     private static final Pattern GROUPS =
             Pattern.compile("^(?:Gid|Groups):([0-9\\s&&[^\\n]]*)", Pattern.MULTILINE);
 
+    private static final Pattern ALL_USERS = Pattern.compile("\\s*0\\s+0\\s+4294967295\\s*");
+
     /** The credentials of a process that has ended. */
     static final Credentials NONE = new Credentials(-1, Set.of());
 
@@ -33,6 +35,15 @@ public record Credentials(int uid, Set<Integer> groups, boolean readsAll) {
     /** The credentials of a process without such capabilities. */
     public Credentials(int uid, Set<Integer> groups) {
         this(uid, groups, false);
+    }
+
+    /**
+     * Whether a process's users are those of the host: it is in no other user namespace.
+     *
+     * @param map {@code /proc/<pid>/uid_map}, see user_namespaces(7)
+     */
+    public static boolean areAllUsers(String map) {
+        return ALL_USERS.matcher(map).matches();
     }
 
     /**

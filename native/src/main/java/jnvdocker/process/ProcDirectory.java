@@ -1,5 +1,7 @@
 package jnvdocker.process;
 
+import jnr.posix.Group;
+
 import jnvdocker.posix.ProcessId;
 
 import java.io.IOException;
@@ -31,8 +33,6 @@ final class ProcDirectory implements Processes {
             Pattern.compile("^(?:SigPnd|ShdPnd):\\s*([0-9a-f]{1,16})$", Pattern.MULTILINE);
 
     /** Docker's ids; a cgroup is called {@code /docker/<id>} or {@code docker-<id>.scope}. */
-    private static final Pattern ALL_USERS = Pattern.compile("\\s*0\\s+0\\s+4294967295\\s*");
-
     static final Pattern CONTAINER = Pattern.compile("(?<![0-9a-f])[0-9a-f]{64}(?![0-9a-f])");
 
     private static final Pattern BOUNDING = Pattern.compile("(?m)^CapBnd:.*$");
@@ -371,7 +371,7 @@ final class ProcDirectory implements Processes {
     /** False for a process in a user namespace (user_namespaces(7)). */
     private boolean knowsAllUsers(int pid) {
         return Files.notExists(proc.resolve(pid + "/uid_map"))
-                || read(pid, "uid_map").filter(map -> ALL_USERS.matcher(map).matches()).isPresent();
+                || read(pid, "uid_map").filter(Credentials::areAllUsers).isPresent();
     }
 
     /** Returns the user whose rights a process has. */

@@ -85,7 +85,7 @@ final class OpenRequest implements Grants.Bid<Lease> {
             return takeOrWait(waiting);
         } catch (RefusedException e) {
             // It may have a place of an earlier daemon, whose rules have changed since.
-            if (waiting.isPresent() && parts.queue().has(request.client())) {
+            if (waiting.isPresent()) {
                 parts.queue().leave(request);
             }
             throw e;

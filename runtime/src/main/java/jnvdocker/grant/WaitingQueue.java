@@ -141,7 +141,7 @@ public final class WaitingQueue {
         places = List.copyOf(now);
     }
 
-    /** Gives up the place of a pod, if it has one for this request. */
+    /** Gives up the place of a client or pod, if it has one for this request. */
     public void leave(Request request) throws IOException {
         for (Place place : places) {
             Request its = place.ticket().request();

@@ -19,7 +19,7 @@ import java.util.Optional;
 public final class CdiKeeper implements AutoCloseable {
     private static final Logger LOG = LoggerFactory.getLogger(CdiKeeper.class);
 
-    /** To read what the files depend on takes some milliseconds. */
+    /** How long an engine may read what is there no more. */
     private static final Duration PERIOD = Duration.ofSeconds(10);
 
     private final RuntimeHost host;
